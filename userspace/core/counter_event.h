@@ -9,8 +9,9 @@
 
 namespace rsslag::core {
 
-/// Numbers in place of a TID, which no task has: for all ended tasks together, for updates by an mm's own tasks during
-/// its teardown, and, from kFirstLeaver downwards, for each ended task with open updates.
+/// Numbers in place of a TID. No task has such a TID. The first stands for all ended tasks together, the second for
+/// updates by an mm's own tasks during its teardown. The numbers from kFirstLeaver downwards stand for ended tasks with
+/// open updates, one for each.
 inline constexpr int kEndedTid = 0, kTeardownTid = -1, kFirstLeaver = -2;
 
 /// How a record's count was taken.

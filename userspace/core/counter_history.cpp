@@ -9,7 +9,8 @@
 namespace rsslag::core {
 namespace {
 
-/// More events than this are not searched. Only CPUs that are stolen for long, or a broken stream, lead to so many.
+/// More events than this are not searched. So many occur only if a CPU is stolen for long, or if the stream is
+/// malformed.
 constexpr std::size_t kMostEvents = 8'192;
 
 /// In place of a CPU: only its times bound a reading.
@@ -56,9 +57,9 @@ void CounterHistory::note_clean(const CounterEvent &event) {
     clean_ = {at_once ? event.begin_ns : event.t_ns, at_once ? event.t_ns : event.end_ns, event.cpu};
 }
 
-/// A time at which no open update had taken effect: that of the last count that includes none, if no updates can have
-/// cancelled each other there. None can if all records up to then have come, their updates are settled, and all of
-/// these move the counter in one direction.
+/// A time at which no open update had taken effect. It is the time of the last count that includes none of them,
+/// provided that no updates can have cancelled each other at that count. This is certain if all records up to then have
+/// come, their updates are settled, and all of these move the counter in one direction.
 std::uint64_t CounterHistory::shown_before(const OrderSearch::Solution &solution, std::uint64_t complete_ns) {
     bool open = clean_.end_ns + OrderSearch::kClockSkewNs >= complete_ns;
     for (std::size_t i = 0; i < events_.size(); ++i) {
@@ -149,7 +150,7 @@ void CounterHistory::passed(int cpu, std::uint64_t t_ns) {
     if (event.end_ns == kNever) event.end_ns = std::max(t_ns, event.t_ns);
 }
 
-/// As if no more records came.
+/// Assumes that no more records come.
 void CounterHistory::end_all(std::vector<CounterEvent> &events) {
     for (CounterEvent &event : events)
         event.end_ns = std::min(event.end_ns, event.t_ns + kSilentNs);
@@ -203,7 +204,8 @@ void CounterHistory::settle_for_view(Settled &out) {
     count_ -= std::exchange(out.unclaimed, 0);
 }
 
-/// Settles what is open as it is most likely if no more records came. Leaves events that only missing records explain.
+/// Settles open updates with their most likely amounts, assuming that no more records come. Keeps events that only
+/// missing records explain.
 void CounterHistory::settle_all(Settled &out) {
     if (events_.empty()) return;
     end_all(events_);
@@ -244,8 +246,8 @@ void CounterHistory::take(const OrderSearch::Solution &solution, Settled &out) {
     index();
 }
 
-/// No order was found. The likely amount of an update is the difference of its count to the previous one by time; the
-/// bounds include every possible amount.
+/// No order was found. The likely amount of an update is the difference between its count and the previous count by
+/// time. The bounds include every possible amount.
 void CounterHistory::take_unordered(Settled &out) {
     out.bound = out.sum_known = false;
     std::stable_sort(events_.begin(), events_.end(),

@@ -15,7 +15,7 @@ namespace rsslag::core {
 ///
 /// An update is settled when every record that could change its amount has come. Records of a CPU are in order, so a
 /// later record of each CPU proves this. A CPU without a record for kSilentNs is assumed to have none on the way. This
-/// is the only estimate; it is far above the longest delay that was seen (12 ms, under emulation).
+/// is the only estimate. It is far above the longest delay that was seen (12 ms, under emulation).
 class CounterHistory {
   public:
     static constexpr std::uint64_t kSilentNs = 50'000'000;

@@ -21,7 +21,7 @@ struct GlobStates {
     bool match(const std::string &name) const;
 };
 
-/// An automaton that matches the names that fnmatch() matches with any of the patterns; it may miss names with bytes
+/// An automaton that matches the same names as fnmatch() does with any of the patterns. It may miss names with bytes
 /// beyond ASCII. nullopt: the patterns need more than 64 states, contain bytes beyond ASCII or an unterminated escape
 /// or bracket, or there is no pattern.
 std::optional<GlobStates> glob_states(const std::vector<std::string> &globs);

@@ -10,8 +10,8 @@
 namespace rsslag::core {
 namespace {
 
-/// A teardown is complete when all counters are 0, else this long after its last record: the task that goes through
-/// the page tables may wait for a CPU in between.
+/// A teardown is complete when all counters are 0, or otherwise this long after its last record. The task that frees
+/// the pages may have to wait for a CPU between two records.
 constexpr std::uint64_t kTeardownNs = 2'000'000'000;
 
 /// The longest time from the start of a reading to its comparison.
@@ -80,7 +80,7 @@ void Ledger::advance(std::uint64_t t_ns) {
     std::vector<std::shared_ptr<MmAccount>> over;
     for (auto &[address, mm] : impl_->mms) {
         mm->advance(t_ns);
-        // No process ever lived in it: a search through PATH makes and frees an mm for each candidate.
+        // No process ever lived in this mm: a search through PATH creates and frees an mm for each candidate.
         if (!mm->bound && mm->torn_down && (mm->empty() || mm->last_ns + kTeardownNs < t_ns)) over.push_back(mm);
     }
     for (const auto &mm : over)
@@ -275,7 +275,7 @@ std::vector<Ended> Ledger::take_ended(bool all) {
         }
         const std::shared_ptr<MmAccount> mm = each.mm;
         if (mm->torn_down && impl_->at(mm->mm) == mm) impl_->retire(mm);
-        // Keeps the order of a group's mms: the one before an exec comes first, however long its teardown takes.
+        // Keeps the order of a group's mms: the mm before an exec comes first, even if its teardown takes longer.
         const auto before = [&each](const Impl::Leaving &held) { return held.group.host_tgid == each.group.host_tgid; };
         if (!all && std::any_of(rest.begin(), rest.end(), before)) {
             rest.push_back(std::move(each));

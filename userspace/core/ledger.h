@@ -287,11 +287,11 @@ class Ledger {
     void end_watch();
 
     /// Compares an exact reading, taken between the two times, with what the ledger held from 1 ms before to 1 ms after
-    /// it, and ends the watch of this mm unless watch_all() is active. Records up to 1 ms after the reading must have
-    /// been applied, and then the sums as they were after that. Counters that a sum changed since the watch started are
-    /// not compared, since their values in between are unknown. After a loss or a disagreement the ledger takes over
-    /// the counters of the reading and adds the difference to the baseline. On the `thread` scheme it always takes over
-    /// what tasks cache, because no record shows what a task did after its last event.
+    /// it. Then ends the watch of this mm, unless watch_all() is active. Records up to 1 ms after the reading must have
+    /// been applied, and then the sums that were read after that. Counters that a sum changed since the watch started
+    /// are not compared, since their values in between are unknown. After a loss or a disagreement the ledger takes
+    /// over the counters of the reading and adds the difference to the baseline. On the `thread` scheme it always takes
+    /// over what tasks cache, because no record shows what a task did after its last event.
     Check compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);
 
     /// Ends a group that has exited without an EXIT record.

@@ -48,7 +48,8 @@ MmAccount *Ledger::Impl::account_for(const rsslag_update &update) {
     const bool newborn = !teardown && (update.flags & RSSLAG_NEWBORN) != 0;
     if (found != mms.end()) {
         const std::shared_ptr<MmAccount> mm = found->second;
-        // Reclaim holds no reference: its program may have read mm_users before the teardown and sent the record late.
+        // Reclaim holds no reference to the mm: the BPF program may have read mm_users before the teardown and have
+        // sent the record late.
         const bool late = (update.flags & RSSLAG_BY_OTHER) != 0 && !newborn && !mm->empty();
         const auto another = [&] { return mm->bound ? may_have_ended(*mm, update.t_ns) : mm->builder != update.tid; };
         const bool over = mm->torn_down ? !teardown && !late : newborn && another();
@@ -63,8 +64,8 @@ MmAccount *Ledger::Impl::account_for(const rsslag_update &update) {
 
 /// Whether an RSSLAG_NEWBORN update means that the mm at its address has ended. An mm whose counters are all 0 emits no
 /// teardown record. Its tasks may not have reported leaving it, since exec frees the old mm before sched_process_exec.
-/// If a task lives in it and it is not empty, another task has updated it, such as one that truncates a file which both
-/// map.
+/// If a task lives in the mm and the mm is not empty, a task of another mm has updated it, for example by truncating a
+/// file that both map.
 bool Ledger::Impl::may_have_ended(const MmAccount &mm, std::uint64_t t_ns) const {
     if (t_ns <= mm.bound_ns) return false;
     return mm.may_be_empty() || std::none_of(mm.members().begin(), mm.members().end(), [&](const auto &each) {
@@ -127,9 +128,9 @@ Ledger::Impl::Entry Ledger::Impl::entry_for(const rsslag_update &update) {
     return entry;
 }
 
-/// Whether the update certainly bypasses the task's cache: it is of an mm that no process lives in yet, or it follows
-/// such an update of its task, since exec charges the argument page to the old mm right after it maps it in the new
-/// one.
+/// Whether the update certainly bypasses the task's cache. This is so for an mm that no process lives in yet. It is
+/// also so for the task's next update, because exec maps an argument page in the new mm and immediately charges it to
+/// the old mm.
 bool Ledger::Impl::surely_direct(const rsslag_update &update, const MmAccount &mm) {
     if (cpus_cache(options.scheme)) return false;
     if ((update.flags & RSSLAG_NEWBORN) != 0 && !mm.bound) {
@@ -170,7 +171,8 @@ Applied Ledger::Impl::apply(const rsslag_update &update) {
     return applied;
 }
 
-/// From 6.16 a process exits before its mm is torn down. It counts until then, as its memory still exists.
+/// From 6.16 a process exits before its mm is torn down. The process counts until then, because its memory still
+/// exists.
 void Ledger::Impl::count_processes() {
     const auto holds = [](const Leaving &each) {
         return each.group.state == State::Exited && !each.mm->torn_down && each.mm->members().empty();
@@ -180,7 +182,7 @@ void Ledger::Impl::count_processes() {
 }
 
 /// How many updates of this sum have not been applied yet. A sum that was read while it was open (RSSLAG_PARTIAL) is
-/// sent again, and so may be one that another CPU sent.
+/// sent again. A sum that another CPU sent may be sent again, too.
 std::uint64_t Ledger::Impl::missing_updates(const rsslag_sum &sum) {
     Reported &reported = reported_[sum.of].recent[sum.number % kReportedSums];
     if (static_cast<std::int32_t>(sum.number - reported.number) < 0) return 0;
@@ -205,12 +207,12 @@ void Ledger::Impl::apply(rsslag_sum sum) {
     const std::shared_ptr<MmAccount> mm = updates == 0 ? nullptr : at(sum.mm);
     if (!mm) return;
     if (overtaken(sum)) {
-        sum.members = 0;  // the later one had what the CPU cached; how much of it was of this sum is unknown
+        sum.members = 0;  // the later sum has what the CPU cached; the share of this sum is unknown
         mm->lost(1);
     }
     const int tid = mm->tid_now(sum.tid);
-    // In an mm that no process lives in yet, a thread that execs has its leader's TID; in others it is the leader's
-    // own.
+    // For an mm that no process lives in yet, this TID is that of a thread that execs and has taken it from its leader.
+    // For other mms it is the leader's own.
     const bool foreign = (sum.flags & RSSLAG_BY_OTHER) != 0;
     const Task *const task = task_of(tid, !foreign && !mm->bound);
     const bool alive_here = task != nullptr && task->mm == mm;
@@ -224,7 +226,7 @@ void Ledger::Impl::apply(rsslag_sum sum) {
     }
 }
 
-/// A new task has this TID. What the previous one did to other mms is kept as an ended task's.
+/// A new task has this TID. The account of the previous task in other mms is kept as that of an ended task.
 void Ledger::Impl::tid_reused(int tid) {
     const auto foreign = foreign_tasks.extract(tid);
     if (others.erase(tid) == 0) return;
@@ -315,7 +317,7 @@ void Ledger::Impl::exec(const rsslag_task &record) {
     }
     if (left && left != task.mm) {
         if (alive_in(*left, record.tgid)) {
-            left->end_member(record.tid, faults, was, now);  // it had only borrowed the mm (vfork)
+            left->end_member(record.tid, faults, was, now);  // the group only used the mm of another one (vfork)
         } else {
             left->leave_member(record.tid, faults, was);
             GroupView as_it_was = group->second;
@@ -342,7 +344,7 @@ void Ledger::Impl::exit(const rsslag_task &record) {
         mm->end_member(record.tid, faults - std::min(faults, task->second.faults_before),
                        name_of(record.tid, task->second), now);
     if (task != tasks.end()) {
-        // What it did to other mms keeps its name.
+        // Its accounts in other mms keep its name.
         if (others.count(record.tid) != 0) (foreign_tasks[record.tid] = task->second).mm.reset();
         tasks.erase(task);
     }

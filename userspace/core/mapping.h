@@ -99,8 +99,8 @@ std::string mapping_name(const MappedRange &range, const MappingNeighbours &neig
 /// any other name unchanged.
 std::string with_comm(std::string_view mapping, const std::function<std::optional<std::string>(int tid)> &comm_of);
 
-/// Whether a thread with this initial stack pointer may have its stack here: the mapping is writable private anonymous
-/// memory without a name, and the pointer is in its last MiB and in its second half.
+/// Whether a thread with this initial stack pointer may have its stack here. The mapping must be writable private
+/// anonymous memory without a name, and the pointer must be in its last MiB and in its second half.
 bool may_be_stack(const MappedRange &range, std::uint64_t stack_pointer);
 
 /// Access rights as /proc/PID/maps shows them: "rw-p".
@@ -108,8 +108,8 @@ std::string permissions(std::uint8_t flags);
 /// The flags for "rw-p"; the inverse of permissions().
 std::uint8_t mapping_flags(std::string_view permissions);
 
-/// Whether a thread that has this stack pointer at any time may have its stack here: the mapping is readable, writable,
-/// not executable, private, anonymous and unnamed, and contains the pointer.
+/// Whether a thread that has this stack pointer at any time may have its stack here. The mapping must be readable,
+/// writable, not executable, private, anonymous and unnamed, and must contain the pointer.
 bool may_hold_stack(const MappedRange &range, std::uint64_t stack_pointer);
 
 /// mapping_name() of anonymous memory that is not recognised.

@@ -246,9 +246,9 @@ void MmAccount::advance(std::uint64_t t_ns) {
 void MmAccount::finish() {
     disagreements_ += check_.give_up();
     for (std::size_t m = 0; m < kMembers; ++m) {
-        // Every counter of an mm ends at 0 (kernel/fork.c check_mm), and its tasks have flushed their caches: take
-        // that for a reading, if an order of the records leads there. It is later than all records, whatever the skew
-        // of CPUs' clocks.
+        // Every counter of an mm ends at 0 (kernel/fork.c check_mm), and its tasks have flushed their caches. This
+        // counts as a reading if an order of the records leads to it. It is later than all records, even if the clocks
+        // of CPUs differ.
         const std::int64_t left = cpus_cache(options_.scheme) ? -cached_of(m) : 0;
         const std::uint64_t end_ns = last_ns + OrderSearch::kClockSkewNs + 1;
         const bool reached = torn_down && histories_[m].add_reading(left, end_ns, CounterHistory::kNever);
@@ -274,8 +274,8 @@ void MmAccount::note_settled(std::size_t member, std::vector<PeakAmount> amounts
     peaks_.record(step);
 }
 
-/// The updates of a sum have no records of their own: in between, the CPU's value may have come to anything below a
-/// batch.
+/// The updates of a sum have no records of their own. Between two of them, the CPU's value may have been any value
+/// below a batch.
 void MmAccount::note_sum(const rsslag_sum &sum, const Members &before) {
     WideStep step;
     step.lane = {sum.of, sum.of};

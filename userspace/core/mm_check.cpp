@@ -7,8 +7,8 @@
 namespace rsslag::core {
 namespace {
 
-/// The longest time from an update to its record: a hypervisor may run several other guests in between, and QEMU lets
-/// one emulated CPU run for 100 ms while the others wait.
+/// The longest time from an update to its record. A hypervisor may run several other guests in between. QEMU lets one
+/// emulated CPU run for 100 ms while the others wait.
 constexpr std::uint64_t kTakenAwayNs = 500'000'000;
 
 /// The distance from the value that was read to the nearest value that the counter is known to have held.

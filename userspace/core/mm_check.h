@@ -7,13 +7,12 @@
 
 namespace rsslag::core {
 
-/// Compares readings of an mm with all that its counters held meanwhile.
+/// Compares readings of an mm with all values that its counters had meanwhile.
 ///
-/// A counter may have many values while it is read, so the values are kept from watch() to end_watch(). A value that
-/// was read and that no record explains yet is only a suspicion at first: the record may still come, since the CPU may
+/// A counter may have many values while it is read, so the values are kept from watch() to end_watch(). If no record
+/// explains a value that was read, this is only a suspicion at first. The record may still come, because the CPU may
 /// have been interrupted or stolen between the update and its record. A suspicion ends when a record or a reading
-/// explains it.
-/// Cells are those of MmCounters.
+/// explains the value. Cells are those of MmCounters.
 class MmCheck {
   public:
     /// The distance from a reading within which a change may still be a part of it.
@@ -34,8 +33,8 @@ class MmCheck {
         std::vector<bool> changed;      ///< by cell
         bool quiet = true;              ///< no cell changed
     };
-    /// Compares the cells, read between these times, with all that each held from 1 ms before the reading to 1 ms after
-    /// it: the reading may have found any of these. To be called while watched.
+    /// Compares the cells, read between these times, with all values that each had from 1 ms before the reading to 1 ms
+    /// after it. The reading may have found any of these. To be called between watch() and end_watch().
     Comparison compare(const std::vector<std::int64_t> &read, std::uint64_t begin_ns, std::uint64_t end_ns) const;
 
     /// Whether a reading already differed there so long ago that no record will explain it.

@@ -77,7 +77,8 @@ WideStep MmFlushes::step_of(Open &open, std::uint64_t ticket, const CounterEvent
     return step;
 }
 
-/// What a task caches after an update that moved the counter by `moved`: nothing if it was a flush, else all it had.
+/// What a task caches after an update that moved the counter by `moved`: nothing after a flush, otherwise the same as
+/// before.
 Amount MmFlushes::left_by(const Open &open, const Amount &moved) const {
     const std::int64_t had = open.cache_known ? open.update.cached : 0;
     if (had == 0 || open.direct) return {had, had, had};
@@ -121,7 +122,7 @@ std::optional<MmFlushes::Settled> MmFlushes::settle(const CounterHistory::Update
         account.flushes--;
         count(reason_of(open.update))--;
     }
-    // A task that has left the mm caches nothing of it, whatever its last update was.
+    // A task that has left the mm caches nothing of this mm, whatever its last update was.
     const bool caches = !account.tag && !torn_down;
     if (open.zeroed && caches && !known_later && account.cached[member] == 0) settled.cached = open.update.cached;
     return settled;

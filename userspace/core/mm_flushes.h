@@ -17,9 +17,9 @@ namespace rsslag::core {
 /// Decides which updates of an mm flush a task's cache, as far as their records show it, and again when their amounts
 /// are known.
 ///
-/// Of each update that is not settled it remembers as what it was counted and applied, so that a flush is counted once,
-/// however it is settled. In an Account it changes only the fields about flushes and about what the records have shown
-/// of the cache; what the task caches now is for the caller to set.
+/// For each update that is not settled, it stores how the update was counted and applied, so that a flush is counted
+/// once, however it is settled. In an Account it changes only two kinds of fields: those about flushes, and those about
+/// the part of the cache that the records have shown. The caller sets what the task caches now.
 class MmFlushes {
   public:
     explicit MmFlushes(FolioOrders anon_orders) : anon_orders_(anon_orders) {}

@@ -15,8 +15,8 @@ struct AllPeaks : Peaks {
     std::size_t need_resync = 0;  ///< number of mms that need a resync
 };
 
-/// Passes each step of an mm's rss to the peaks of the mm and to those of all mms. So the part of the mm in the sum of
-/// all is always what its own peaks hold, and both wait for the same tickets.
+/// Passes each step of an mm's rss to the peaks of the mm and to those of all mms. So the share of the mm in the sum of
+/// all mms always equals the sum in its own peaks, and both wait for the same tickets.
 class MmPeaks {
   public:
     explicit MmPeaks(AllPeaks &all) : all_(&all) {}
@@ -34,7 +34,8 @@ class MmPeaks {
     void resynced();
     /// No more records of the mm follow: subtracts it from the sum of all mms.
     void close(const Members &exact, std::uint64_t t_ns, bool needs_resync);
-    /// Makes this a copy that only shows what is settled: it takes no more steps and leaves the sum of all mms alone.
+    /// Makes this a copy that only shows settled amounts. It takes no more steps and does not change the sum of all
+    /// mms.
     void detach() { all_ = nullptr; }
 
     /// Reports rss and lag by the counts in the records, before open updates are settled.
@@ -51,7 +52,7 @@ class MmPeaks {
     void record_fold(const rsslag_update &update, const CounterEvent &event, std::uint64_t ticket);
     /// Sets the amounts of updates that were recorded as open.
     void settle(const std::vector<PeakAmount> &amounts, Sure sure);
-    /// Closes what is open of the steps: their sum is what the counters hold.
+    /// Settles all open steps: their sum is the value of the counters.
     void settle_all(const Members &exact, std::uint64_t t_ns);
     /// To be called when a reading shows that all steps so far are recorded.
     void rest() { own_.rest(); }

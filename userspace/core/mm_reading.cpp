@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What readings and losses do to the account of an mm, and the account's view.
+// The effects of readings and losses on the account of an mm, and the account's view.
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
@@ -185,8 +185,8 @@ void MmAccount::take_over_tasks(const CounterReading &reading, std::uint64_t beg
     }
 }
 
-/// The lost records may be of any task; none changes a counter by more than a page table maps. Open updates may depend
-/// on them, and so may all that follow until the next comparison.
+/// The lost records may be of any task. None of them changes a counter by more pages than a page table maps. Open
+/// updates may depend on them, and so may all updates until the next comparison.
 void MmAccount::lost(std::uint64_t records) {
     constexpr std::uint64_t kMostRecords = 1ULL << 30;
     doubt(static_cast<std::int64_t>(std::min(records, kMostRecords)) * kMostPages);

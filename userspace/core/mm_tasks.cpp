@@ -46,7 +46,7 @@ Members Account::net() const {
     return members_of(flushed) + members_of(cached) - members_of(cached_at_attach);
 }
 
-/// Members may be off independently: the sum of each one's larger deviation.
+/// The errors of the members are independent, so this is the sum of the larger deviation of each member.
 Pages Account::uncertain() const {
     std::int64_t sum = lost;
     for (std::size_t m = 0; m < kMembers; ++m)

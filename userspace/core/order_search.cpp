@@ -76,7 +76,8 @@ std::uint64_t OrderSearch::latest(const Step &step) const {
     return step.reading && !step.update ? event(step).end_ns : event(step).t_ns;
 }
 
-/// Whether the lane's next step may come now: no other lane's must precede it, and its task's previous event is done.
+/// Whether the lane's next step may come now: no step of another lane must precede it, and the previous event of its
+/// task is done.
 bool OrderSearch::allowed(std::uint32_t node, std::size_t lane) const {
     const Step &step = *next(node, lane);
     const std::uint64_t from = earliest(step);
@@ -93,7 +94,7 @@ bool OrderSearch::allowed(std::uint32_t node, std::size_t lane) const {
 void OrderSearch::expand(std::uint32_t node) {
     const Node from = nodes_[node];
     if (from.pending == 0 && read_ == CountRead::Later) {
-        // A reading that shows no change is taken first: every step that may precede it may also follow it.
+        // A reading that shows no change is taken first, because every step that may precede it may also follow it.
         for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
             const Step *const step = next(node, lane);
             if (step == nullptr || step->update || event(*step).count != from.count || !allowed(node, lane)) continue;
@@ -319,7 +320,7 @@ void OrderSearch::date(std::span<const std::uint32_t> nodes, Solution &solution)
 }
 
 /// Whether no update that is done only after this reading can have taken effect before it. A reading that shows a
-/// change was tried at all places. One that shows none was taken first (expand()), and updates that cancel each other
+/// change was tried at all places. A reading that shows none was taken first (expand()). Updates that cancel each other
 /// may have preceded it, unless all of them move the counter in one direction.
 bool OrderSearch::shows(std::uint32_t from, std::uint32_t to, const CounterEvent &reading,
                         const Solution &solution) const {
@@ -330,7 +331,7 @@ bool OrderSearch::shows(std::uint32_t from, std::uint32_t to, const CounterEvent
     for (std::size_t i = 0; i < events_.size(); ++i) {
         const CounterEvent &each = events_[i];
         const auto [lane, steps] = lane_of_[i];
-        const bool done = at(to)[lane] + 1U >= steps;  // its update is, if not its reading
+        const bool done = at(to)[lane] + 1U >= steps;  // its update is done, even if its reading is not
         if (!each.update || done || each.cpu == reading.cpu || each.begin_ns > reading.end_ns + kClockSkewNs) continue;
         const PageRange hull = each.moved.empty() ? PageRange{-1, 1} : each.moved.hull();
         const std::int64_t least = solution.done[i] ? solution.moved[i].least : hull.least;
@@ -351,7 +352,8 @@ OrderSearch::Solution OrderSearch::all() const {
         for (const std::uint32_t node : layers_[layer]) {
             if (between_events(node)) ends.push_back(node);
         }
-        // If events are left, the ends may have done different ones; a solution needs ends that have done the same.
+        // If some events are not done, the ends may differ in which ones are done. A solution requires ends with the
+        // same events done.
         const auto rest = [&](std::uint32_t node) {
             return !std::equal(at(node), at(node) + lanes_.size(), at(ends.front()));
         };
@@ -372,7 +374,7 @@ OrderSearch::Solution OrderSearch::all() const {
     return {};
 }
 
-/// `nodes` have done the same events; the first is the likeliest.
+/// `nodes` have the same events done; the first is the most likely.
 OrderSearch::Solution OrderSearch::solution(std::span<const std::uint32_t> nodes) const {
     const std::uint32_t node = nodes.front();
     Solution found;
@@ -396,7 +398,7 @@ OrderSearch::Solution OrderSearch::solution(std::span<const std::uint32_t> nodes
     for (const std::uint32_t each : nodes)
         leads[each] = true;
 
-    // The bounds, over all ways that lead there: edges are in the order of layers.
+    // The bounds over all paths that lead to these nodes. Edges are in the order of layers.
     for (std::size_t i = edges_.size(); i-- > 0;) {
         const Edge &edge = edges_[i];
         if (!leads[edge.to]) continue;
@@ -416,7 +418,7 @@ OrderSearch::Solution OrderSearch::solution(std::span<const std::uint32_t> nodes
             seen[updates[u]] = true;
         }
     }
-    // The likely amounts, by the cheapest way.
+    // The likely amounts, by the cheapest path.
     for (std::uint32_t here = node; nodes_[here].best_edge != 0;) {
         const Edge &edge = edges_[nodes_[here].best_edge - 1];
         here = edge.from;

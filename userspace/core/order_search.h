@@ -19,8 +19,8 @@ namespace rsslag::core {
 /// the count for its record are two steps, and other CPUs' updates may take effect between them. A reading shows the
 /// sum of all updates since the previous reading. `thread` scheme: update and reading are one step. Orders that lead to
 /// the same point (same steps done, same count) have the same continuations, so the search visits a lattice instead of
-/// all permutations. Bounds are exact: some order reaches the least and the most of each update, and of the sum of a
-/// task's updates. They may be wider only if one reading shows more than three updates (page_set.cpp kMostExact).
+/// all permutations. Bounds are exact: for each bound of an update, and of the sum of a task's updates, some order
+/// reaches it. Bounds may be wider only if one reading shows more than three updates (page_set.cpp kMostExact).
 class OrderSearch {
   public:
     /// The largest difference between the clocks of CPUs (TSC synchronization, kernel/time/clocksource.c).
@@ -44,8 +44,8 @@ class OrderSearch {
     /// `complete_ns`: the records of all updates and counts from before this time have come. nullopt: nothing is
     /// certain yet.
     std::optional<Solution> certain(std::uint64_t complete_ns) const;
-    /// As many events as can be explained if no more records come. If orders lead to different counts, `count` is the
-    /// most likely one.
+    /// Explains as many events as possible, assuming that no more records come. If orders lead to different counts,
+    /// `count` is the most likely one.
     Solution all() const;
     /// Whether no order explains the events up to `complete_ns`, because a record is missing or wrong.
     bool contradictory(std::uint64_t complete_ns) const;

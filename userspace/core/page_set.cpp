@@ -7,7 +7,7 @@
 namespace rsslag::core {
 namespace {
 
-/// For more numbers than this, their hulls are used: there would be too many choices of a range for each.
+/// If there are more numbers than this, their hulls are used, because there would be too many choices of ranges.
 constexpr std::size_t kMostExact = 3;
 
 PageRange widened(const PageRange &a, const PageRange &b) {
@@ -27,7 +27,7 @@ class Choices {
         }
     }
 
-    /// Calls `use` with each choice that allows the sum, and with the least and the most that it adds up to.
+    /// Calls `use` with each choice that allows the sum, and with its least and its greatest sum.
     template <class Use>
     void each(Use &&use) {
         next(0, 0, 0, use);
@@ -117,7 +117,7 @@ std::vector<std::int64_t> choose_with_sum(std::span<const PageSet *const> number
         for (std::size_t i = 0; i < chosen.size(); ++i) {
             least -= chosen[i].least;
             most -= chosen[i].most;
-            // Limited by what the numbers after it can take of the rest.
+            // Limited by the part of the rest that the numbers after it can take.
             const std::int64_t lower = std::max(chosen[i].least, left - most);
             const std::int64_t upper = std::min(chosen[i].most, left - least);
             pages[i] = std::clamp(preferred[i], lower, upper);

@@ -32,8 +32,8 @@ void forget_reading(ReadingFigures &figures, const Tick &tick) {
     figures.verdict = Verdict::Unwalked;
 }
 
-/// A walk takes time: it is compared with all that exact was meanwhile. A walk of an earlier tick is not compared,
-/// since the window is of this tick.
+/// A walk takes time, so it is compared with all values of exact meanwhile. A walk of an earlier tick is not compared,
+/// because the window is that of this tick.
 void set_moving(ReadingFigures &figures, const Tick &tick) {
     figures.verdict = Verdict::Moving;
     const MmView &ledger = tick.ledger;

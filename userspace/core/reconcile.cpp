@@ -51,7 +51,7 @@ bool same_task(const TaskReading &a, const TaskReading &b) {
     return a.host_tid == b.host_tid && a.cached == b.cached && a.faults_since_flush == b.faults_since_flush;
 }
 
-/// Assigns parts of the residual to causes; what is left is unexplained.
+/// Assigns parts of the residual to causes. The rest is unexplained.
 class Explanation {
   public:
     explicit Explanation(Pages residual) : left_(residual) {}
@@ -74,8 +74,8 @@ class Explanation {
     std::vector<ResidualCause> causes_;
 };
 
-/// execve() takes at most 6 MiB of arguments whatever the stack limit (fs/exec.c bprm_stack_limits) and charges the
-/// new stack's pages to the old mm's ANON, which the walk of the old page tables cannot see.
+/// execve() takes at most 6 MiB of arguments, whatever the stack limit (fs/exec.c bprm_stack_limits). It charges the
+/// pages of the new stack to ANON of the old mm. A walk of the old page tables does not find them.
 Pages argument_pages(Pages left, const Members &exact, const Walk &walk, const PageSize &page_size) {
     constexpr std::int64_t kMostArgumentBytes = 6 * 1024 * 1024;
     if (left.n >= 0 || !walk.anonymous) return {};
@@ -85,8 +85,9 @@ Pages argument_pages(Pages left, const Members &exact, const Walk &walk, const P
     return left;
 }
 
-/// total_vm is lowered only after the pages of a mapping that left the tree are zapped, so it exceeds the listed
-/// mappings by the virtual size of what is still being unmapped (mm/vma.c vms_complete_munmap_vmas).
+/// The kernel lowers total_vm only after it has zapped the pages of a mapping that left the tree (mm/vma.c
+/// vms_complete_munmap_vmas). So total_vm exceeds the listed mappings by the virtual size of those that are still being
+/// unmapped.
 Pages unmapping_pages(Pages left, const MmReading &mm, const std::optional<Pages> &mapped) {
     if (left.n >= 0 || !mapped) return {};
     const Pages detached{static_cast<std::int64_t>(mm.total_vm) - mapped->n};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The highest and the lowest value of a sum of counters at any instant, within the bounds that the times of records
-// give.
+// The highest and the lowest value of a sum of counters at any instant, as far as the times of records determine them.
 #pragma once
 
 #include <algorithm>

@@ -29,7 +29,7 @@ std::optional<Decoded> decode_utf8(std::string_view text);
 
 /// Makes text from an untrusted process safe for a terminal, CSV, JSON or SVG. Control, escape, bidirectional and other
 /// invisible characters, and bytes that are not UTF-8, become \xNN; a backslash becomes \\. Without `utf8` (a terminal
-/// in another locale) everything that is not ASCII is escaped too.
+/// in another locale) all characters that are not ASCII are escaped, too.
 std::string printable(std::string_view raw, bool utf8 = true);
 
 /// As printable(), for a line of rsslag that may contain such text. Backslashes stay, so that nothing is escaped twice.

@@ -28,7 +28,7 @@ PageSet pages_of(const rsslag_update &update, FolioOrders orders);
 std::optional<std::int64_t> usual_pages_of(const rsslag_update &update);
 
 /// `cpu` scheme: the possible moves of the mm's own counter by an update after which its CPU caches nothing. Either the
-/// update was folded together with all that the CPU had cached, at least a batch in sum, or it cancelled what the CPU
+/// update was folded together with all that the CPU had cached, in sum at least a batch. Or it cancelled what the CPU
 /// had cached and moved nothing (lib/percpu_counter.c percpu_counter_add_batch).
 PageSet moved_by_fold(const PageSet &pages, std::int64_t before, std::int64_t batch);
 
