@@ -48,7 +48,7 @@ struct WorkOf {
         return kEvent * (1 + event.listing.entries.size());
     }
     std::uint64_t operator()(const event::Faults &event) const { return kEvent + 10 * event.tasks.size(); }
-    /// Every other event visits all mms, or does almost nothing.
+    /// All other events visit all mms, or cost almost nothing.
     template <class Other>
     std::uint64_t operator()(const Other & /*event*/) const {
         return kEvent + known;
@@ -240,7 +240,7 @@ void Analyzer::State::operator()(event::Reading &event) {
     if (group == nullptr) return;
     Traced &entry = traced[event.host_tgid];
     if (!event.reported) {
-        // It has ended: its last tick comes with its exit record, unless that record was lost.
+        // The process has ended. Its last tick comes with its exit record, unless that record was lost.
         const core::Kind kind = event.reported.error().kind;
         if (kind == core::Kind::Gone || kind == core::Kind::Unsupported) {  // a zombie has no memory
             if (entry.gone && losses.lost() > 0) ledger.vanished(event.host_tgid);

@@ -13,8 +13,8 @@ constexpr std::size_t kMostKept = 2000;
 
 using Process = core::Summary::Process;
 
-/// A figure of a process; the process with the largest one is kept. What a fork held before its first exec (image 0)
-/// belonged to its parent's program, so own() ranks it last.
+/// A figure of a process. The process with the largest value is kept. The memory of a fork before its first exec (image
+/// 0) belonged to its parent's program, so own() ranks it last.
 using Rank = double (*)(const Process &);
 using MemberRank = double (*)(const Process &, core::Member);
 

@@ -10,8 +10,8 @@
 namespace rsslag::analysis {
 
 /// Keeps a bounded number of ended processes, those with the largest peak lag (among equals the latest), and sums up
-/// the others. An --assert on what a process held, cached or grew by applies to all processes, so the process with the
-/// maximum of each such figure is kept too.
+/// the others. A condition of --assert on what a process held, cached or grew by applies to all processes. So the
+/// process with the maximum of each such figure is kept, too.
 class Gone {
   public:
     /// `always`: keeps the process even if its lag was small.

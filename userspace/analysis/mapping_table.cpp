@@ -16,8 +16,9 @@ using core::MappingChange;
 /// 65,530 by default.
 constexpr std::size_t kMostEntries = std::size_t{1} << 20;
 
-/// A change of a few bytes may concern all mappings. Limit on the entries visited: a fixed number, and this many more
-/// for each change. A file that exceeds it is forged, or else outdated names until the next listing are acceptable.
+/// A change of a few bytes may concern all mappings. So the number of visited entries is limited: to a fixed number,
+/// and this many more for each change. A file that exceeds the limit is probably forged. If not, names may be outdated
+/// until the next listing.
 constexpr std::uint64_t kLookedAtFirst = std::uint64_t{1} << 22;
 constexpr std::uint64_t kLookedAtEach = 1024;
 
@@ -27,8 +28,8 @@ constexpr std::size_t kMostNameBytes = std::size_t{64} << 20;
 /// Limit on the known pieces that one merged range is compared with.
 constexpr int kMostMerged = 4096;
 
-/// The kernel puts brk no farther behind the program than this (arch_randomize_brk(), 32 MiB or 1 GiB), and maps
-/// nothing else there unless an address was requested.
+/// The largest distance of brk from the end of the program (arch_randomize_brk(), 32 MiB or 1 GiB). The kernel maps
+/// nothing else there, unless an address was requested.
 constexpr std::uint64_t kBrkWithin = (std::uint64_t{1} << 30) + (std::uint64_t{64} << 20);
 
 constexpr const char *kHeap = "[heap]";
@@ -97,7 +98,7 @@ MappingTable::Space &MappingTable::space_of(int pid) {
     return *space;
 }
 
-/// The space of the coming program if an exec is under way, else the current one.
+/// The space of the next program if an exec is in progress, else the current one.
 MappingTable::Space &MappingTable::changing(int pid) {
     const auto next = next_.find(pid);
     return next != next_.end() ? *next->second : space_of(pid);
@@ -282,7 +283,7 @@ void MappingTable::thread_begins(int pid, int tid, std::uint64_t stack_pointer) 
     forget_names_near(space, stack_pointer, stack_pointer);
 }
 
-/// Another thread may reuse the stack soon. What this thread grew by until now stays under its own name.
+/// Another thread may reuse the stack soon. The growth by this thread until now stays under its own name.
 void MappingTable::thread_ends(int pid, int tid) {
     const auto found = spaces_.find(pid);
     if (found == spaces_.end()) return;

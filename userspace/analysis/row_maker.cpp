@@ -133,7 +133,7 @@ void RowMaker::on_adopted(const core::GroupView &group) {
         learn(group.host_tgid, group.tgid, group.tgid, group.comm);
 }
 
-/// Rows that wait for a later record would otherwise wait until the end if none comes.
+/// Otherwise rows that wait for a later record would wait until the end if no record comes.
 void RowMaker::reached(std::uint64_t t_ns) {
     if (const std::uint64_t until = since_start(t_ns); until > 0) catch_up(until - 1);
 }

@@ -116,8 +116,8 @@ core::Status parse(MapsOptions &options) {
     return Error{Kind::BadInput, "no target given", 0, "use a PID, -p, --comm, --cgroup or -u; see rsslag maps --help"};
 }
 
-/// A process to read, with --watch repeatedly. It is open from its first reading until its last one, so that without
-/// --watch few descriptors are enough for any number of processes.
+/// A process to read, with --watch repeatedly. Its files are open from its first reading until its last one. So without
+/// --watch a few descriptors are enough for any number of processes.
 struct Watched {
     system::Target target;
     std::optional<procfs::Process> process{};

@@ -54,8 +54,8 @@ core::Status parse_timing(SnapshotOptions &options) {
     return core::success();
 }
 
-/// A target that is read in each round: this process, even if its PID is reused. It is open from its first reading
-/// until its last one, so that for a single round few descriptors are enough for any number of processes.
+/// A target that is read in each round: this process, even if its PID is reused. Its files are open from its first
+/// reading until its last one. So for a single round a few descriptors are enough for any number of processes.
 struct Opened {
     system::Target target;
     std::optional<procfs::Process> process{};
@@ -176,7 +176,7 @@ bool round(Reader &reader, Progress &progress, const SnapshotOptions &options, c
     for (const std::string &line : std::exchange(progress.complaints, {}))
         terminal::print_error(line);
     if (document.processes.empty() && document.failed.empty()) return false;
-    // The verdict on a process that could not be read is not known, so it does not hold.
+    // The verdict of a process that could not be read is not known, so --check does not hold.
     if (options.check && (!unread.empty() || !std::all_of(document.processes.begin(), document.processes.end(),
                                                           [](const auto &process) { return holds(process); }))) {
         progress.status = std::max(progress.status, kDoesNotHold);
@@ -212,7 +212,7 @@ int rounds_of_proc(const core::Error &why, const std::vector<system::Target> &ta
     return rounds(*reader, targets, options, style, stop);
 }
 
-/// After a stop signal no walk is waited for.
+/// After a stop signal rsslag does not wait for a walk.
 system::SnapshotterOptions stopped_by(system::StopSignals &stop) {
     system::SnapshotterOptions options;
     options.stop_waiting = [&stop] { return stop.stop_requested(); };

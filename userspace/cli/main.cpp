@@ -24,7 +24,8 @@
 namespace rsslag::cli {
 namespace {
 
-/// Fills closed standard descriptors. Otherwise the next file that is opened would get that number and be written to.
+/// Opens standard descriptors that are closed. Otherwise the next opened file would get that number, and output would
+/// go to it.
 void fill_standard_descriptors() {
     for (int fd = 0; fd <= 2; ++fd) {
         if (fcntl(fd, F_GETFD) >= 0) continue;

@@ -25,7 +25,7 @@ memory::Used used_of(const MemDocument &document) {
                            document.page_size);
 }
 
-/// Processes that ended during the reading do not count: they hold nothing any more.
+/// Processes that ended during the reading do not count, because they hold no memory any more.
 std::size_t unread_processes(const MemDocument &document) {
     return static_cast<std::size_t>(
         std::ranges::count_if(document.failed, [](const auto &failed) { return failed.kind != core::Kind::Gone; }));

@@ -201,7 +201,7 @@ std::string tick_lines(const Tick &tick, const TextStyle &style, bool with_threa
             p ? fmt::format("{}{}", sign(mark), column(*p, tick.page_size, style)) : std::string("-");
         return right(text, 9);
     };
-    // After the teardown the process holds nothing: show what it held before.
+    // After the teardown the process holds no memory, so this shows what it held before.
     const bool over = tick.state != core::State::Running;
     const auto unless_over = [over](Pages p) { return over ? std::nullopt : std::optional(p); };
     const Pages exact = over ? tick.ledger.last.rss() : figures.exact.rss();

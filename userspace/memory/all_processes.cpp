@@ -48,7 +48,7 @@ long compare_memory(pid_t a, pid_t b) {
     return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
 }
 
-/// The earlier process with which a process shares its mm, as far as the kernel reveals it. A process is represented by
+/// The earlier process with which a process shares its mm, as far as the kernel shows this. A process is represented by
 /// a thread that has the mm: leaders that have exited have none, so kcmp would report them all as sharing it.
 struct Sharing {
     std::optional<pid_t> with;      ///< TID of the first process with the same mm
@@ -56,8 +56,8 @@ struct Sharing {
     int err = 0;                    ///< errno of kcmp
 };
 
-/// The first process of each mm among those with the same address range, sorted in the order of kcmp as long as it
-/// reveals the order.
+/// The first process of each mm among those with the same address range, in the order of kcmp as long as kcmp returns
+/// an order.
 class SameRange {
   public:
     /// Adds `tid` as the first one of an mm unless it certainly shares an mm with an earlier one.

@@ -24,8 +24,8 @@ struct Baseline {
 /// All processes of the last document in `text`. Kind::Corrupt if it is not rsslag.maps/1.
 core::Result<std::vector<Baseline>> read_baselines(std::string_view text);
 
-/// The process of the document to compare with: the only one; else the one with this PID and comm; else the only one
-/// with this comm. nullptr if there is no such process.
+/// The process of the document to compare with. If the document has one process, it is this one. Otherwise it is the
+/// process with this PID and comm, else the only one with this comm; nullptr if there is none.
 const Baseline *baseline_of(const std::vector<Baseline> &all, int pid, std::string_view comm);
 
 /// The sum with this name: a key of .sums without _kb, or `shared` or `private`, each clean + dirty. nullopt if there

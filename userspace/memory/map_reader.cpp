@@ -140,9 +140,9 @@ class FilePagesReader {
     std::optional<core::Result<procfs::PageReader>> opened_;
 };
 
-/// BTF is read twice and smaps of ten thousand mappings is megabytes. glibc returns such large blocks to the kernel and
-/// maps new ones each time, and the page faults cost as much as the reading. So the heap keeps them. In a nested guest
-/// even the faults of the first use cost as much: the heap uses huge pages if the kernel has them.
+/// BTF is read twice, and smaps of ten thousand mappings has megabytes. glibc returns such large blocks to the kernel
+/// and maps new ones each time. The page faults then cost as much as the reading, so the heap keeps the blocks. In a
+/// nested guest even the faults of the first use cost as much, so the heap uses huge pages if the kernel has them.
 void keep_freed_memory() {
     constexpr int kLarge = 256 * 1024 * 1024;
     constexpr int kAtOnce = 64 * 1024 * 1024;

@@ -26,7 +26,8 @@ TracedCounts &TracedCounts::operator+=(const TracedCounts &other) {
     return *this;
 }
 
-/// The name itself, if it has a place, or one is free or held by a quiet group; else kOther.
+/// The name itself if it has a place, or if a place is free or belongs to a group that was reported since its last
+/// process ended; else kOther.
 std::string TracedGroups::place_for(std::string name) {
     const auto named = groups_.size() - groups_.count(kOther);
     if (groups_.count(name) != 0 || named < most_) return name;

@@ -51,8 +51,8 @@ int seccomp_mode() {
     return mode;
 }
 
-/// Whether fewer than 64 descriptors are left. libbpf's feature probes open descriptors: it takes EMFILE for a missing
-/// feature.
+/// Whether fewer than 64 descriptors are left. The feature probes of libbpf open descriptors. libbpf interprets EMFILE
+/// as a missing feature.
 bool few_descriptors() {
     constexpr std::size_t kEnough = 64;
     std::vector<core::Fd> spare;

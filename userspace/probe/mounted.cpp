@@ -65,7 +65,7 @@ core::Status pin_file(const bpf_program *program, pid_t task, const char *name) 
 }
 
 core::Status allow_readers(int directory, const char *name, const Readers &readers) {
-    // The group first: in between, the file allows too little rather than too much.
+    // Sets the group first, so that in between the file allows too little rather than too much.
     if (fchownat(directory, name, 0, readers.group, AT_SYMLINK_NOFOLLOW) == 0 &&
         fchmodat(directory, name, readers.mode, 0) == 0)
         return core::success();
@@ -78,8 +78,8 @@ core::Status set_mode(int directory, mode_t mode) {
     return Error{Kind::Io, fmt::format("cannot set the mode of the directory: {}", std::strerror(errno)), errno, ""};
 }
 
-/// Changes the working directory while it lives. bpf(BPF_OBJ_PIN) takes a path, and a directory descriptor only from
-/// 6.5 on; a file system that is not mounted yet has no absolute path.
+/// Changes the working directory until its destructor. bpf(BPF_OBJ_PIN) takes a path, and a directory descriptor only
+/// from 6.5 on. A file system that is not mounted yet has no absolute path.
 class WorkingDirectory {
   public:
     explicit WorkingDirectory(int directory) : before_(::open(".", O_PATH | O_CLOEXEC)) {
@@ -109,7 +109,8 @@ core::Status pin_files(const KernelTraits &traits, const core::Machine &machine,
     const WorkingDirectory there(directory);
     if (!there.changed())
         return Error{Kind::Io, fmt::format("cannot change the working directory: {}", std::strerror(errno)), errno, ""};
-    // `self` prints its reader, after the last task: its iterator visits TID 1 alone, so as not to walk over all tasks.
+    // `self` prints its reader after the last task. Its iterator visits only TID 1, so that it does not visit all
+    // tasks.
     struct File {
         const bpf_program *program;
         pid_t task;

@@ -95,8 +95,8 @@ Status StreamProbe::State::make_rings(std::uint32_t bytes, std::uint32_t count) 
     return core::success();
 }
 
-/// Puts the rings into their map in one batch: the kernel waits for running programs after each change of a map of
-/// maps, from 6.8 on only once for a batch.
+/// Puts the rings into their map in one batch. After each change of a map of maps the kernel waits for running
+/// programs; from 6.8 on it waits only once for a batch.
 Status StreamProbe::State::hand_over_rings() {
     std::vector<std::uint32_t> indices(ring_fds.size());
     std::iota(indices.begin(), indices.end(), 0);

@@ -63,8 +63,8 @@ class StreamProbe {
     /// Kind::Unsupported if the map of traced processes is full.
     core::Status trace(int host_tgid, std::uint64_t mm);
 
-    /// Traces each process that matches `pattern` from its next exec on, for which the program sends RSSLAG_EXEC, or as
-    /// a child of a traced process from its start. rsslag itself never matches.
+    /// Traces each process that matches `pattern`: from its next exec on, for which the program sends RSSLAG_EXEC, or,
+    /// as a child of a traced process, from its start. rsslag itself never matches.
     core::Status trace_matching(const Pattern &pattern);
 
     /// Number of rings. Records in a ring are in the order in which their CPU sent them; a ring may serve several CPUs.

@@ -235,7 +235,7 @@ KernelTraits traits_of(const btf &btf) {
 
 namespace {
 
-/// Opens the file again to find out: libbpf has tried other files since, and returns one errno for all of them.
+/// Opens the file again to get its errno: libbpf has tried other files since, and returns one errno for all of them.
 core::Error why_no_btf() {
     struct statfs about {};
     if (statfs("/sys", &about) == 0 && about.f_type != SYSFS_MAGIC) {

@@ -95,8 +95,8 @@ std::vector<FileRange> covered_twice(const std::vector<MappedPart> &parts) {
     return twice;
 }
 
-/// How many kB a sum over all parts that are not locked counts more than once, or counts although a locked part has
-/// them too. nullopt if pagemap cannot be read.
+/// How many kB the sum over all parts that are not locked contains too often. These are pages in several such parts,
+/// and pages that are also in a locked part. nullopt if pagemap cannot be read.
 std::optional<std::uint64_t> counted_again(const std::vector<MappedPart> &parts, const std::vector<FileRange> &twice,
                                            const FilePages &pages) {
     std::vector<std::pair<std::uint64_t, bool>> held;  // offset, not locked: sorts pages of locked parts first

@@ -33,8 +33,8 @@ struct Devices {
     std::string internal;  ///< the kernel's internal tmpfs: shared anonymous memory, System V, memfd
     std::set<std::string, std::less<>> tmpfs;
     std::set<std::string, std::less<>> others;
-    /// The subset of `others` whose pages reclaim cannot free, as they are the only copy of the file: ramfs, rootfs,
-    /// and file systems on persistent memory that are mounted with DAX.
+    /// The subset of `others` whose pages reclaim cannot free, because they are the only copy of the file. These are
+    /// ramfs, rootfs, and file systems on persistent memory that are mounted with DAX.
     std::set<std::string, std::less<>> kept_in_memory{};
     /// Device special files, by device and inode. Their pages are not those of the file system that has the node: a
     /// block device has a page cache of its own, and a driver provides the pages of a character device.

@@ -281,7 +281,7 @@ core::Result<PageStop> PageReader::count(const Mapping &mapping, PageBudget &bud
         }
         count_page(counts, page.entry, page.frame, uncounted, state_->page_size);
     });
-    // Frames may turn out to be hidden midway: then these sums would be incomplete.
+    // The kernel may stop showing frames during the reading. Then these sums would be incomplete.
     if (!state_->why_no_frames.empty()) {
         counts.large.reset();
         counts.ksm.reset();

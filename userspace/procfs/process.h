@@ -59,9 +59,9 @@ class Process {
     core::Result<Fd> open_of_memory_task(const char *name) const;
     /// These walks return raw text, so that a caller can time the kernel and the parser separately. Kind::Unsupported
     /// without CONFIG_PROC_PAGE_MONITOR, Kind::Gone for a process without an mm (a zombie, a kernel thread). If the
-    /// leader has exited, the file of another thread is read, which walks the same mm. The result is never incomplete:
-    /// when the process exits or execs, the kernel ends smaps early without an error; the functions detect this and
-    /// return Kind::Gone, or the smaps of the new program after an exec.
+    /// leader has exited, the file of another thread is read, which walks the same mm. The result is never incomplete.
+    /// When the process exits or execs, the kernel ends smaps early without an error. The functions detect this, and
+    /// return Kind::Gone after an exit, or the smaps of the new program after an exec.
     core::Result<Text> smaps_rollup_text() const;
     core::Result<Text> smaps_text() const;
     /// The target of /proc/PID/exe, with the kernel's " (deleted)"; empty for a kernel thread and a zombie.

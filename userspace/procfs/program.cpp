@@ -24,7 +24,8 @@ std::string_view basename_of(std::string_view path) {
     return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
-/// The prefix for exe, root, cwd and cmdline: a leader that has exited has them no longer, its threads do.
+/// The prefix for exe, root, cwd and cmdline. A leader that has exited does not have these files any more; its threads
+/// have them.
 std::string directory_of(const Process &process) {
     struct stat executable {};
     if (fstatat(process.dir_fd(), "exe", &executable, 0) == 0 || errno != ENOENT) return "";

@@ -9,10 +9,10 @@
 
 namespace rsslag::procfs {
 
-/// The path of the program that a process runs, under the name that it was started by: argv[0] if it resolves to the
-/// inode of /proc/PID/exe, e.g. through a link (redis-server is a link to redis-check-rdb); else the result of exe(),
-/// including its errors and the empty string. A process controls its argv[0], so a name that does not resolve to its
-/// own executable is ignored.
+/// The path of the program that a process runs, with the name by which it was started. This is argv[0] if it resolves
+/// to the inode of /proc/PID/exe, e.g. through a link (redis-server is a link to redis-check-rdb). Otherwise it is the
+/// result of exe(), including its errors and the empty string. A process controls its argv[0], so a name that does not
+/// resolve to its own executable is ignored.
 core::Result<std::string> program_path(const Process &process);
 
 /// Whether `name` names this process: it equals `comm` (from stat) or the base name of its program. If the executable

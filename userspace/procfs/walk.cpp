@@ -17,8 +17,8 @@ namespace rsslag::procfs {
 namespace {
 
 /// Whether the mm that this descriptor was opened on still has users. If the process exits or execs while its smaps is
-/// read, the file ends between two mappings without an error (m_start() finds no users left), so the end of the file
-/// does not prove that all of it was read. For a read of one byte the kernel walks only the first mapping.
+/// read, the file ends between two mappings without an error (m_start() finds no users). So the end of the file does
+/// not prove that all of it was read. For a read of one byte the kernel walks only the first mapping.
 bool memory_still_there(int fd) {
     char first = 0;
     return core::read_at(fd, 0, {&first, 1}) == 1;

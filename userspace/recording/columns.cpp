@@ -51,7 +51,7 @@ struct Previous {
     std::int64_t *events = nullptr;    ///< by task
 };
 
-/// Finds them. Packer and unpacker get the same ones, as they see the keys in the same order.
+/// Finds these values. Packer and unpacker get the same ones, because they process the keys in the same order.
 class PreviousRecords {
   public:
     explicit PreviousRecords(std::uint64_t base_ns) : base_ns_(base_ns) {}
@@ -89,8 +89,8 @@ class PreviousRecords {
     std::map<std::int32_t, std::int64_t> events_;
 };
 
-// The fields of each record that is not kept whole, for both directions. small() calls `use` for the fields in
-// Key::rest, from the lowest bit on; each_value() passes all others to the packer or the unpacker.
+// The fields of each record that is not stored as a whole, for both directions. small() calls `use` for the fields in
+// Key::rest, from the lowest bit on. each_value() passes all other fields to the packer or the unpacker.
 
 /// Const in the packer.
 template <class Record, class Kind>

@@ -22,7 +22,7 @@ bool weightier(const LagPoint &a, const LagPoint &b) {
     return a.lag.value_or(Pages{INT64_MIN}) >= b.lag.value_or(Pages{INT64_MIN});
 }
 
-/// Keeps one point of each two, the one with the larger lag, so that the largest lag stays.
+/// Keeps of each two points the one with the larger lag, so that the largest lag is kept.
 void thin_out(std::vector<LagPoint> &points) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i + 1 < points.size(); i += 2)
@@ -260,7 +260,7 @@ void ReportBuilder::State::end_image(Reported &entry) {
     if (image) entry.process.images.push_back(std::move(*image));
 }
 
-/// From now on the PID may be another process's, or, after a fork's first exec, belong to its own programs.
+/// From now on the PID may belong to another process or, after the first exec of a fork, to the fork's own programs.
 void ReportBuilder::State::end(int pid) {
     const auto found = reported.find(pid);
     const std::size_t order = found->second.order;

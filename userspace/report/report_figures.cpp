@@ -26,8 +26,8 @@ std::optional<std::int64_t> largest(const std::vector<ReportProcess> &processes,
     return largest;
 }
 
-/// Image 0, what a fork held before its first exec, is its parent's program: it counts for the lag, but not for peak or
-/// growth.
+/// Image 0, the memory that a fork held before its first exec, belongs to its parent's program. It counts for the lag,
+/// but not for peak or growth.
 bool own_image(const ReportProcess &process) {
     return process.extremes.image != 0;
 }
@@ -195,8 +195,8 @@ void doubt(std::vector<Figure> &figures, const Report &report) {
     }
 }
 
-/// --mode counts: what was cached at an instant in between may have been more, and the sums of several CPUs, which are
-/// of different times, may add up to more than there was at any instant.
+/// --mode counts: the cached amount may have been larger between two sums. The sums of several CPUs are of different
+/// times, and may add up to more than there was at any instant.
 void doubt_sums(std::vector<Figure> &figures) {
     for (Figure &figure : figures) {
         const std::string_view name = figure.name;

@@ -82,8 +82,8 @@ Extent extent_of(const Chart &chart) {
     return extent;
 }
 
-/// Starts at 0, or below negative values. If the cached part would be lower than two rows and the least value is above
-/// a third of the highest, the axis is cut and starts just below the least value.
+/// Starts at 0, or below negative values. The axis is cut and starts just below the least value if otherwise the cached
+/// part would be lower than two rows, and if the least value is above a third of the highest.
 Axis axis_for(const Extent &extent, int rows, const Chart &chart, const TextStyle &style) {
     Axis axis;
     axis.unit = unit_for(extent.high, style, chart.page_size);

@@ -201,8 +201,8 @@ class Player : public analysis::TraceObserver {
         });
     }
 
-    /// Where to start reading for the time `t_ns`: at least two intervals before it, for a first tick, and up to kFew
-    /// records earlier; nullopt: at the start of the file.
+    /// Where to start reading for the time `t_ns`. This is at least two intervals before it, for a first tick, and up
+    /// to kFew records earlier. nullopt: at the start of the file.
     std::optional<recording::Position> position_for(std::uint64_t t_ns) const {
         const recording::Header &header = replay_->header();
         const std::uint64_t margin = 2 * header.interval_ms * 1'000'000;

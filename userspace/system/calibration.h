@@ -7,9 +7,9 @@
 
 namespace rsslag::system {
 
-/// Determines which of stat, statm and status are exact on this kernel, by experiment and never by version: a child
-/// process touches a few pages, too few to cause a flush, and its files are compared with its counters. All are Unknown
-/// if no try gave a result.
+/// Determines which of stat, statm and status are exact on this kernel, by an experiment and never by the version. A
+/// child process touches a few pages, too few to cause a flush, and its files are compared with its counters. All are
+/// Unknown if no try gave a result.
 core::Result<core::Calibration> calibrate(probe::SnapshotProbe &probe, core::Scheme scheme);
 
 }  // namespace rsslag::system

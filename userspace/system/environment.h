@@ -3,9 +3,9 @@
 
 namespace rsslag::system {
 
-/// If rsslag runs with file capabilities (AT_SECURE), removes variables that libraries read and the C library does not
-/// clear, since the environment comes from a user without these capabilities. ncurses reads terminal descriptions from
-/// $TERMINFO, $TERMINFO_DIRS and $HOME/.terminfo and does not detect file capabilities.
+/// If rsslag runs with file capabilities (AT_SECURE), removes the variables that libraries read and that the C library
+/// does not clear. The environment comes from a user without these capabilities. ncurses reads terminal descriptions
+/// from $TERMINFO, $TERMINFO_DIRS and $HOME/.terminfo and does not detect file capabilities.
 void remove_unsafe_variables();
 
 /// Restores these variables; for CMD's process, which has no such capabilities.

@@ -12,8 +12,8 @@
 namespace rsslag::tracer {
 
 /// A thread that copies records out of the rings in time, even while a walk, a write or the terminal blocks the main
-/// thread. If too many bytes wait for collect(), it pauses; then the rings fill, and the BPF programs count records
-/// that do not fit. collect() itself has no such limit, because it must empty the rings: otherwise it would be
+/// thread. If too many bytes wait for collect(), the thread pauses. Then the rings fill, and the BPF programs count
+/// records that do not fit. collect() itself has no such limit, because it must empty the rings. Otherwise it would be
 /// uncertain whether all records from before a given time have come.
 class Drain {
   public:

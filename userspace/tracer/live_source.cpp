@@ -55,9 +55,9 @@ NameProbes open_name_probes(const probe::StreamProbe &stream, int cpus_possible)
 }
 
 /// Runs the drain thread and the first thread at niceness -10. Records are lost if the drain thread has to wait for a
-/// CPU, and eventually also if the first thread, which processes them, does: next to a storm of eight threads it would
-/// get a ninth of the time. The drain thread inherits the niceness. If the user has chosen a niceness, the first thread
-/// returns to it. Without the right to raise the priority nothing changes.
+/// CPU. Eventually they are also lost if the first thread, which processes them, has to wait. Next to a storm of eight
+/// threads it would get a ninth of the time. The drain thread inherits the niceness. If the user has chosen a niceness,
+/// the first thread returns to it. Without the right to raise the priority nothing changes.
 class Niceness {
   public:
     Niceness() {
@@ -166,7 +166,7 @@ class LiveSource final : public Source {
         if (known.kept) return &*known.kept;
         auto process = procfs::Process::open(pid);
         if (!process) return process.error();
-        // The kernel returns the lowest free descriptor, so its number is how many are in use.
+        // The kernel returns the lowest free descriptor, so its number equals the number of descriptors in use.
         const bool scarce = static_cast<rlim_t>(process->dir_fd()) >= most_kept_;
         if (scarce || known.started) {
             const auto stat = process->leader_stat();

@@ -154,8 +154,8 @@ void Tracer::State::emit_faults(std::span<const int> host_tids) {
     feed(faults_of(*source, host_tids));
 }
 
-/// Takes in all that was sent. The watermark counts from before the records were taken, kLateNs earlier: nothing older
-/// can come after it.
+/// Takes all records that were sent. The time of the watermark is kLateNs before the records were taken, so no older
+/// record can come after it.
 void Tracer::State::take_in() {
     const std::uint64_t now = source->now_ns();
     emit_folds();
@@ -224,8 +224,8 @@ Status Tracer::attach_at_exec(pid_t pid) {
 
 Status Tracer::attach_matching(const probe::Pattern &pattern) {
     state_->pattern = pattern;
-    state_->cgroup =
-        inode_of(pattern.cgroup);  // before the source opens it: if it is replaced now, it is renewed later
+    // Before the source opens the cgroup: if the cgroup is replaced in between, renew_cgroup() detects it.
+    state_->cgroup = inode_of(pattern.cgroup);
     return state_->source->trace_matching(pattern);
 }
 

@@ -18,8 +18,8 @@ constexpr std::uint64_t kTimeStepNs = 1024;
 
 }  // namespace
 
-/// Applies a change to `mappings`. False if that has the mapping already: most ranges that an exec maps lie within a
-/// range that the loader has mapped just before.
+/// Applies a change to `mappings`. False if `mappings` already has this mapping: most ranges that an exec maps are
+/// within a range that the loader mapped just before.
 bool Tracer::State::apply_if_new(const core::MappingChange &change) {
     using Kind = core::MappingChange::Kind;
     if (change.kind == Kind::Lost) {

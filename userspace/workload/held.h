@@ -26,8 +26,8 @@ class Held {
     /// Waits until the workload is ready. False if it ended, and has printed the reason on stderr.
     bool await_ready();
 
-    /// Sends `signal` (0: none), waits for the process and returns its exit status; nullopt if a signal ended it, or if
-    /// it must not be signalled and ends with this process.
+    /// Sends `signal` (0: none), waits for the process and returns its exit status. nullopt: a signal ended the
+    /// process; or this process may not send it a signal, and it ends with this process.
     std::optional<int> end(int signal);
 
   private:

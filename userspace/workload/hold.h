@@ -15,8 +15,8 @@ struct HoldOptions {
     /// The process ends with this one. Set again after the exec: an exec that raises capabilities, as root's does,
     /// clears the setting (commit_creds()).
     std::optional<pid_t> parent = std::nullopt;
-    /// Ends after this time and prints nothing: it is CMD of another command, and prints nothing into that command's
-    /// output. nullopt: prints "ready PID" and the facts, and waits for SIGINT, SIGTERM or SIGHUP.
+    /// Ends after this time and prints nothing, because it is CMD of another command and must not disturb its output.
+    /// nullopt: prints "ready PID" and the facts, and waits for SIGINT, SIGTERM or SIGHUP.
     std::optional<std::chrono::milliseconds> time = std::nullopt;
 };
 
