@@ -142,7 +142,7 @@ void Analyzer::State::finish(const core::Ended &over) {
     const bool forked = over.group.forked && over.group.state == core::State::Exec;
     if (forked) entry.image = 0;
     count(entry, tick);
-    if (over.last) add_totals(tick);  // otherwise another process still uses the mm, which counts there
+    if (over.last) add_totals(tick);  // otherwise the mm counts for another process that uses it
     reported.push_back(std::move(tick));
     entry.summary.state = over.group.state;
     if (over.group.state == core::State::Exited) {
