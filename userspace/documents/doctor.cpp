@@ -52,8 +52,8 @@ std::string_view meaning(core::Truth truth) {
 
 std::string mount_text(const DoctorReport &report) {
     return fmt::format(
-        "For users without any rights: rsslag mount makes files that show every process's exact RSS.\n"
-        "    What that gives away: PID, user, name, threads and memory use of all processes{}.\n",
+        "For users without privileges: rsslag mount creates files that show the exact RSS of every process.\n"
+        "    Users can then read: PID, user, name, threads and memory use of all processes{}.\n",
         report.hidepid.value_or(0) > 0 ? ", which hidepid hides in /proc: use --group"
                                        : ", which /proc shows to every user, too");
 }
@@ -133,12 +133,12 @@ std::string doctor_text(const DoctorReport &report) {
     fmt::format_to(out, "Tracing {} here for this user.\n", report.tracing_works() ? "works" : "does not work");
     if (report.tracing_works() && report.task_iterator_by_group.value_or(false)) text += mount_text(report);
     if (!report.setcap_remedy.empty()) {
-        fmt::format_to(
-            out,
-            "For a user without these rights: {}\n"
-            "    What that gives away: members of GROUP can trace any kernel function and read any process's "
-            "memory use; give it to people who could be root.\n",
-            report.setcap_remedy);
+        fmt::format_to(out,
+                       "For users without these privileges: {}\n"
+                       "    Members of GROUP can then trace any kernel function and read the memory use of any "
+                       "process. Add only users "
+                       "who may also become root.\n",
+                       report.setcap_remedy);
     }
     return text;
 }
