@@ -99,7 +99,7 @@ class CapabilityTest(unittest.TestCase):
 
 
 @needs_root
-@unittest.skipUnless(WRITE, 'the number of write(2) is not known here')
+@unittest.skipUnless(WRITE, 'the number of write(2) is not known on this architecture')
 class OneThread(TracingTest, CapabilityTest):
     def test_snapshot_maps_and_top(self):
         with Children() as (pid,):
@@ -152,7 +152,7 @@ class Tracing(TracingTest, CapabilityTest):
                     process.kill()
 
 
-@long_only('a screen through tmux')
+@long_only('it reads a screen through tmux')
 @needs_root
 @needs_tmux
 class OnTheScreen(TracingTest, CapabilityTest):
@@ -200,7 +200,7 @@ class OnTheScreen(TracingTest, CapabilityTest):
 
 @needs_root
 class FilesOnly(CapabilityTest):
-    @unittest.skipUnless(WRITE, 'the number of write(2) is not known here')
+    @unittest.skipUnless(WRITE, 'the number of write(2) is not known on this architecture')
     def test_at_work(self):
         for args in (('replay', '--format', 'lines'), ('report',), ('export',), ('export', '--format', 'csv')):
             with self.subTest(args=args), AtItsOutput(*args, RECORDING) as ran:

@@ -205,7 +205,7 @@ class Fish(Shell):
             self.assertEqual(self.replies(line), replies, line)
 
 
-@contract.long_only('what zsh draws on a terminal')
+@contract.long_only('it reads what zsh draws on a terminal')
 @needs('zsh')
 class Zsh(Shell):
     def shown(self, line):

@@ -235,7 +235,7 @@ def small_disk(test, directory, size):
     os.mkdir(disk)
     mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={size}', 'none', disk], capture_output=True, check=False)
     if mounted.returncode != 0:
-        test.skipTest('a tmpfs cannot be mounted here')
+        test.skipTest('cannot mount a tmpfs')
     test.addCleanup(subprocess.run, ['umount', '-l', disk], check=False)
     return disk
 

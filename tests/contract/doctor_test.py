@@ -57,7 +57,7 @@ class Doctor(unittest.TestCase):
         try:
             resource.setrlimit(resource.RLIMIT_MEMLOCK, (1 << 60, 1 << 60))
         except (ValueError, OSError) as error:
-            self.skipTest(f'the limit cannot be raised here: {error}')
+            self.skipTest(f'cannot raise the limit: {error}')
         try:
             ran = rsslag('doctor', '--json')
         finally:

@@ -26,7 +26,7 @@ def commands():
     """The command line of each file of rsslag itself."""
     database = os.path.join(os.path.dirname(os.path.abspath(contract.binary)), 'compile_commands.json')
     if not os.path.exists(database):
-        raise unittest.SkipTest('there is no compile_commands.json beside the binary')
+        raise unittest.SkipTest('there is no compile_commands.json next to the binary')
     with open(database, encoding='utf-8') as file:
         entries = json.load(file)
     return {entry['file']: from_compiler(entry['command']) for entry in entries if OWN.match(entry['file'])}
@@ -49,7 +49,7 @@ class Hardening(unittest.TestCase):
         self.sanitized = any(word.startswith('-fsanitize=') for word in words)
         self.optimised = any(re.fullmatch('-O[1-3s]', word) for word in words)
         if self.sanitized:
-            self.skipTest('sanitizers come with their own checks')
+            self.skipTest('a build with sanitizers has other checks')
 
     def test_relocations_are_read_only_and_bound_at_the_start(self):
         self.assertIn('GNU_RELRO', readelf('--program-headers'))

@@ -44,7 +44,7 @@ class Names(TracingTest):
         comms = {process['pid']: process['comm'] for process in document['processes']}
         for pid, name in zip(pids, NAMES):
             self.assert_harmless(comms[pid], name)
-            self.assertEqual(undo(comms[pid]), kept(name), 'the name can be told from what is printed')
+            self.assertEqual(undo(comms[pid]), kept(name), 'the printed name must determine the name')
 
     def test_text(self):
         with Children(NAMES) as pids:

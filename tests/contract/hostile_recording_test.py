@@ -150,7 +150,7 @@ class HostileRecording(unittest.TestCase):
         contract.assert_valid(self, 'summary', summary)
         self.assertEqual(set(summary['lost_by']) - {'ring_full', 'recursion', 'no_room', 'recording'}, {'other'})
 
-    @contract.long_only('a screen through tmux')
+    @contract.long_only('it reads a screen through tmux')
     @needs_tmux
     def test_screen(self):
         """If the terminal executed the escape, tmux would have the title."""

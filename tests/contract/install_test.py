@@ -19,7 +19,7 @@ class Install(unittest.TestCase):
     def setUpClass(cls):
         build = Path(contract.binary).parent
         if not shutil.which('cmake') or not (build / 'cmake_install.cmake').exists():
-            raise unittest.SkipTest('there is no cmake, or no directory that it built')
+            raise unittest.SkipTest('there is no cmake, or no build directory')
         cls.shipped = 'CMAKE_BUILD_TYPE:STRING=RelWithDebInfo\n' in (build / 'CMakeCache.txt').read_text()
         cls.directory = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.directory.cleanup)

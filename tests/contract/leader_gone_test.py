@@ -62,7 +62,7 @@ def headless(first=lambda: None):
     """The PID of a process without its main thread, and the TID of its other thread. The process calls `first` at its start."""
     number = SYS_EXIT.get(os.uname().machine)
     if number is None:
-        raise unittest.SkipTest('the number of exit(2) is not known here')
+        raise unittest.SkipTest('the number of exit(2) is not known on this architecture')
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -170,7 +170,7 @@ class Headless(TracingTest):
         try:
             directory = tempfile.mkdtemp(prefix='rsslag-headless-', dir=mount)
         except OSError as error:
-            self.skipTest(f'a cgroup cannot be made here: {error}')
+            self.skipTest(f'cannot create a cgroup: {error}')
         self.addCleanup(wait_until, lambda: remove(directory))
 
         def enter():
@@ -204,7 +204,8 @@ class Headless(TracingTest):
             for found in (library_test.exact(self.pid, way), library_test.reading(line.decode())):
                 self.assertEqual((found['comm'], found['threads']), (NAME, threads), found)
         bound = snapshot('--json', self.pid).document()['processes'][0]['bound']['rss']
-        self.assertEqual(library_test.exact(self.pid, library_test.BPF)['bound_rss'], bound, 'of the tasks that can cache')
+        self.assertEqual(library_test.exact(self.pid, library_test.BPF)['bound_rss'], bound,
+                         'the bound must be that of the tasks that can cache')
 
     def test_its_name_at_its_end_is_as_it_was(self):
         with tempfile.TemporaryDirectory() as directory, headless() as (pid, _):

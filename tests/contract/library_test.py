@@ -63,7 +63,7 @@ def user(command, pid=0, ways=0, files='', **more):
 
 def python(code, **more):
     if 'user' in more and os.access(interpreter(), os.X_OK) and not interpreter().startswith('/usr/'):
-        raise unittest.SkipTest(f'{interpreter()} may be out of reach of another user')
+        raise unittest.SkipTest(f'{interpreter()} may not be accessible to other users')
     return run([interpreter(), '-c', code], **more).stdout
 
 
@@ -143,7 +143,7 @@ class OneProcess(TracingTest):
         told = set(user('threads', self.held.pid).split())
         self.assertEqual(told, {str(rollup_pages(self.held.pid))})
 
-    @contract.long_only('a figure of CPU time')
+    @contract.long_only('it measures CPU time')
     def test_a_call_takes_less_than_200_microseconds(self):
         way, took, cpu = user('times', self.held.pid, BPF).split()
         print(f'librsslag: {took} us, {cpu} us of CPU time for a process of 101 threads by {way}, the medians of 1001')
@@ -367,7 +367,7 @@ class Manners(unittest.TestCase):
         done = subprocess.run(['abidiff', '--no-show-locs', LIBRARY / 'librsslag.abi', now], capture_output=True, text=True,
                               check=False)
         self.assertEqual((done.returncode, done.stdout), (0, ''),
-                         'an ABI is only added to: then userspace/lib/abi BUILD/librsslag.so userspace/lib/librsslag.abi')
+                         'an ABI must only grow; after an addition run userspace/lib/abi BUILD/librsslag.so userspace/lib/librsslag.abi')
 
     def test_python_has_the_structures_of_c(self):
         told = dict(line.split() for line in user('sizes').splitlines())

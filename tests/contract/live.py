@@ -182,11 +182,11 @@ def assert_trace(test, ran, attributed=True, status=0, said='', not_at_zero=0):
         assert_tick(test, tick)
         if attributed:
             assert_attributed(test, tick)
-        test.assertNotIn((tick['pid'], tick['host_pid']), gone, 'told of after its end')
+        test.assertNotIn((tick['pid'], tick['host_pid']), gone, 'a tick follows the last tick of its process')
         test.assertGreaterEqual(tick['seq'], last, tick)
         last = tick['seq']
         key = (tick['pid'], tick['mm']['id'])
-        test.assertGreaterEqual(tick['updates'], before[key], 'counts are totals')
+        test.assertGreaterEqual(tick['updates'], before[key], 'counts are totals, so they must not decrease')
         before[key] = tick['updates']
         if tick['state'] == 'exited':
             gone.append((tick['pid'], tick['host_pid']))

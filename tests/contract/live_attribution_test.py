@@ -69,7 +69,8 @@ class Lives(TracingTest):
         self.assertEqual(len(summary['processes']), COUNT + 1)
         parent = ticks[-1]['pid']
         for tick in ticks:
-            self.assertLessEqual(blamed(tick), {parent} if tick['pid'] != parent else set(), 'who forks fills the child')
+            self.assertLessEqual(blamed(tick), {parent} if tick['pid'] != parent else set(),
+                                 'only the parent may have changed the counters of a child')
 
     def test_execs_after_a_search(self):
         ticks, summary = self.trace('execs')
@@ -164,9 +165,9 @@ class Causes(TracingTest):
         by_kernel = collections.defaultdict(list)
         for update in updates:
             if update['fault'] == 'kernel':
-                self.assertGreater(update['pages'] or 1, 0, f'no fault unmaps: {update}')
+                self.assertGreater(update['pages'] or 1, 0, f'a fault cannot unmap pages: {update}')
                 by_kernel[int(update['address'], 16) & ~4095].append(update)
-        self.assertEqual(by_kernel[places['none']], [], 'a fault that failed has done nothing')
+        self.assertEqual(by_kernel[places['none']], [], 'a failed fault causes no update')
         for page in range(self.count):
             caused = by_kernel[places['fresh'] + 4096 * page]
             if scheme == 'cpu':
@@ -175,7 +176,7 @@ class Causes(TracingTest):
                 self.assertLessEqual(len(caused), 3, caused)
         if scheme == 'cpu':
             without = [update for update in updates if update['member'] == 'anon' and not update['fault']]
-            self.assertGreaterEqual(len(without), 2 * self.count * 300, 'pages that were mapped all at once')
+            self.assertGreaterEqual(len(without), 2 * self.count * 300, 'the pages mapped in one system call have no fault')
 
     def test_faults_do_not_fall_as_a_process_ends(self):
         """Faults of an ended task are counted for it until its end is reported."""
@@ -187,7 +188,7 @@ class Causes(TracingTest):
             most[tick['mm']['id']] = tick['faults']
             for thread in tick['threads']:
                 if thread['updates'] > 0:
-                    self.assertGreater(thread['faults'], 0, 'its own first update is of a fault')
+                    self.assertGreater(thread['faults'], 0, 'the first update of a thread comes from a fault')
         self.assertEqual(summary['faults'], sum(most.values()))
         self.assertGreater(summary['faults'], 0)
 
@@ -208,7 +209,7 @@ class Matching(TracingTest):
             trace.signal(signal.SIGINT)
             trace.finish()
         self.assertEqual((over['comm'], over['exact']['rss']), ('lifecycle', 0))
-        self.assertGreater(over['baseline']['rss'], 0, 'what it had by then')
+        self.assertGreater(over['baseline']['rss'], 0, 'the baseline must include what it held at its first reading')
 
     def test_by_name(self):
         self.check('--comm', '[k-m]?fe*')
@@ -242,7 +243,7 @@ class Others(TracingTest):
                 ticks, summary = assert_trace(self, trace.finish())
         given_up = before['exact']['file'] - after['exact']['file']
         if given_up == 0:
-            self.skipTest('this file system keeps its pages')
+            self.skipTest('this file system does not give up its pages')
         # Kernel threads (kswapd, kdamond) may reclaim pages, too.
         by_tid = {other['tid']: other['net']['file'] for other in after['others']}
         self.assertEqual(sum(by_tid.values()), -given_up, after['others'])
@@ -251,7 +252,7 @@ class Others(TracingTest):
             self.assertFalse(moved(thread['net']), thread)
         self.assertEqual(summary['disagreements'], 0)
 
-    @long_only('a race, tried up to ten times with 1 GiB each')
+    @long_only('it is a race, tried up to ten times with 1 GiB each')
     def test_a_reader_that_drops_the_last_reference(self):
         """A task that walks smaps of a process holds its mm. If the process is killed then, that task tears the mm down."""
         for _ in range(10):
@@ -272,7 +273,7 @@ class Others(TracingTest):
             if not by_reader:
                 continue
             self.assertEqual({other['tid'] for other in by_reader}, {reader.native_id})
-            self.assertGreater(last['exited']['net']['rss'], -1000, 'its own thread has given up nothing')
+            self.assertGreater(last['exited']['net']['rss'], -1000, 'its own thread has released no pages')
             return
         self.skipTest('the reader never held the last reference to the mm')
 

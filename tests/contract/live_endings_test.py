@@ -329,7 +329,7 @@ class Status(TracingTest):
             ran = live('--interval', '1h', '--duration', '300ms', '--format', 'jsonl', '--threads', 'all', pid)
             took = time.monotonic() - begin
         ticks, summary = assert_trace(self, ran)
-        self.assertEqual(len(ticks), 2, 'at the beginning and at the end')
+        self.assertEqual(len(ticks), 2, 'there must be one tick at the start and one at the end')
         self.assertGreaterEqual(summary['duration_ns'], 300_000_000)
         self.assertLess(took, 60)
 

@@ -54,7 +54,7 @@ class Targets(TracingTest):
                     assert_attributed(self, tick)
                 self.assert_lag_within_bound(ticks, summary)
 
-    @long_only('whether all of a second of work is recorded depends on the load')
+    @long_only('it depends on the load whether all records of a second are kept')
     def test_nothing_of_a_busy_one_is_lost(self):
         for name in ('busy', 'churn', 'storm'):
             with Held(name) as held:
@@ -125,7 +125,7 @@ class Targets(TracingTest):
         (over,) = [tick for tick in ticks if tick['state'] == 'exec']
         self.assertEqual((over['mm']['id'], over['exact']['rss']), (before['mm']['id'], 0))
         after = [tick for tick in ticks if tick['mm']['id'] not in (before['mm']['id'], '')]
-        self.assertEqual({tick['baseline']['rss'] for tick in after}, {0}, 'born in the trace')
+        self.assertEqual({tick['baseline']['rss'] for tick in after}, {0}, 'the mm was created during the trace')
 
     def test_all_processes_of_a_tick_have_its_number(self):
         with Children([b'one', b'two']) as pids:
@@ -214,7 +214,7 @@ class Commands(TracingTest):
         ticks, summary = self.trace('sh', '-c', script, options=['--follow'], status=4)
         self.assertGreaterEqual(len({tick['pid'] for tick in ticks}), 7)
         states = {(process['image'] == 0, process['state']) for process in summary['processes']}
-        self.assertEqual(states, {(False, 'exited'), (True, 'exec')}, 'what a fork held before its exec is a row of its own')
+        self.assertEqual(states, {(False, 'exited'), (True, 'exec')}, 'the memory of a fork before its exec must have a separate row')
         self.assertEqual({tick['exact']['rss'] for tick in ticks if tick['state'] == 'exited'}, {0})
 
     def test_a_child_that_outlives_the_command(self):

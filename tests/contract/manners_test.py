@@ -108,7 +108,7 @@ class Traced(TracingTest):
         self.assertEqual((ran.status, ran.err), (0, ''), ran)
         self.assertEqual({row['pid'] for row in ran.documents() if row['schema'].startswith('rsslag.tick/')}, set(pids[:2]))
 
-    @contract.long_only('a figure of CPU time')
+    @contract.long_only('it measures CPU time')
     def test_the_first_tick_does_not_tell_of_the_attach_alone(self):
         with Children() as (pid,):
             ran = rsslag(str(pid), '--duration', '100ms', '--json')

@@ -65,7 +65,7 @@ def is_there(kind, number):
 
 
 @needs_root
-@unittest.skipUnless(BPF_CALL, 'the number of bpf(2) is not known here')
+@unittest.skipUnless(BPF_CALL, 'the number of bpf(2) is not known on this architecture')
 class KilledOutright(TracingTest):
     def left_by(self, *args, ready, **more):
         """Kills rsslag after `ready`, and waits until its BPF objects no longer exist."""

@@ -54,7 +54,7 @@ class Files(unittest.TestCase):
             os.fsync(file.fileno())
         with cls.child() as pid:
             if cls.backing(pid) != 'file':
-                raise unittest.SkipTest(f'{cls.directory} is of no file system with a page cache')
+                raise unittest.SkipTest(f'{cls.directory} is not on a file system with a page cache')
             cls.usual = sums(unittest.TestCase(), pid)['droppable_file_kb']
 
     @classmethod
@@ -116,12 +116,12 @@ class NoFiles(unittest.TestCase):
         try:
             ring = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         except (OSError, AttributeError) as error:
-            self.skipTest(f'no packet socket: {error}')
+            self.skipTest(f'cannot create a packet socket: {error}')
         self.addCleanup(ring.close)
         try:
             ring.setsockopt(sol_packet, packet_rx_ring, struct.pack('IIII', 128 * 1024, 64, 2048, 64 * 64))
         except OSError as error:
-            self.skipTest(f'no ring for a packet socket: {error}')
+            self.skipTest(f'cannot map the ring of a packet socket: {error}')
 
         def prepare():
             self.kept = mmap.mmap(ring.fileno(), 8 * MIB)

@@ -144,7 +144,7 @@ class Frames(unittest.TestCase):
         self.assertGreaterEqual(report['total']['exclusive'], 256)
         self.assertEqual(report['total']['present'] * PAGE_KB, report['total']['rss_kb'])
 
-    @long_only('a race with its target')
+    @long_only('it is a race with its target')
     def test_moving_targets_are_named_or_equal(self):
         with Held('busy', '--threads', '4') as held:
             for _ in range(5):
@@ -182,7 +182,7 @@ class Frames(unittest.TestCase):
         else:
             self.assertTrue(any('limit' in omission['reason'] for omission in report['omitted']))
 
-    @long_only('a figure of the product: pages a second')
+    @long_only('it measures pages per second')
     def test_speed(self):
         gib = 0.125 if contract.emulated() else 1
         with Held('single', '--kb', str(int(gib * 1024 * 1024))) as held:

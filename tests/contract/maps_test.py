@@ -191,7 +191,7 @@ class Documents(unittest.TestCase):
         for key in ('size_kb', 'rss_kb', 'pss_kb', 'swap_kb'):
             self.assertEqual(sum(group[key] for group in process['groups']), sum(row[key] for row in rows), key)
         kinds = [group['kind'] for group in process['groups']]
-        self.assertEqual(kinds, sorted(kinds), 'private ones first')
+        self.assertEqual(kinds, sorted(kinds), 'private groups must come first')
         for kind in ('private', 'shared'):
             rss = [group['rss_kb'] for group in process['groups'] if group['kind'] == kind]
             self.assertEqual(rss, sorted(rss, reverse=True))
@@ -331,11 +331,11 @@ class Speed(unittest.TestCase):
                 pass
         return time.process_time() - begin
 
-    @long_only('a figure of the product: what reading costs')
-    @unittest.skipIf(contract.emulated(), 'emulated CPUs are too slow to time')
+    @long_only('it measures the cost of reading')
+    @unittest.skipIf(contract.emulated(), 'emulated CPUs are too slow for a time limit')
     def test_ten_thousand_mappings_take_at_most_twice_their_reading(self):
         if not contract.has_tracer():
-            self.skipTest('a build without the tracer is one for debugging, too slow to time')
+            self.skipTest('a build without the tracer is a debug build, which is too slow for a time limit')
 
         def split():
             libc = ctypes.CDLL(None)
@@ -486,7 +486,7 @@ class Top(TracingTest):
             self.assertEqual(column(process, 'SHR')['exact_kb'] - int(top['SHR']),
                              (cached['file'] + cached['shmem']) * page_kb, name)
 
-    @long_only('a screen through tmux')
+    @long_only('it reads a screen through tmux')
     @needs_tmux
     def test_code_data_and_swap_are_those_of_top(self):
         home = self.home_of_a_top_with_more_columns()

@@ -50,7 +50,7 @@ def used_rows(document):
 def assert_used_adds_up(test, document):
     """The rows add up to MemTotal - MemFree, to the kB."""
     used, after, rows = document['used'], document['meminfo']['after'], used_rows(document)
-    test.assertEqual(len(rows), len(used['rows']), 'each name once')
+    test.assertEqual(len(rows), len(used['rows']), 'each name must appear once')
     test.assertEqual(used['in_use_kb'], after['total_kb'] - after['free_kb'])
     test.assertEqual(sum(kb for kb in rows.values() if kb is not None), used['in_use_kb'], used)
     if document['by'] != 'file':
@@ -122,7 +122,7 @@ class Crowd(unittest.TestCase):
         self.assertEqual({user['pids'][0]: user['total_kb'] for user in document['processes']},
                          {pid: each['Pss'] for pid, each in sums.items()})
 
-    @long_only('another program, which reads processes that start and end meanwhile')
+    @long_only('it compares with smem, and processes start and end in between')
     @unittest.skipUnless(shutil.which('smem'), 'smem is missing')
     def test_smem_says_the_same(self):
         with self.crowd(3) as pids:
@@ -173,7 +173,7 @@ class Crowd(unittest.TestCase):
         for pid in pids:
             self.assertTrue(any(re.search(rf' {pid} crowd', line) for line in text.lines), text)
 
-    @long_only('a figure of the product: seconds for 500 processes')
+    @long_only('it measures the time for 500 processes')
     def test_five_hundred_processes_in_two_seconds(self):
         with self.crowd(500):
             begin = time.monotonic()
@@ -193,7 +193,7 @@ class Machine(unittest.TestCase):
             assert_adds_up(self, ran.document())
             self.assertEqual(mem('--by', by, '--all', '--each').status, 0)
 
-    @long_only('processes that start and end during the sum')
+    @long_only('processes start and end during the reading')
     @needs_root
     def test_the_sum_is_no_more_than_what_is_in_use(self):
         document = mem('--json').document()
@@ -285,7 +285,7 @@ class Machine(unittest.TestCase):
         try:
             held = Held('hugetlb')
         except AssertionError as refused:
-            self.skipTest(f'no hugetlb pages here: {refused}')
+            self.skipTest(f'cannot get hugetlb pages: {refused}')
         with held:
             document, text = mem('--json').document(), mem()
         assert_adds_up(self, document)

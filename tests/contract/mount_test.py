@@ -247,7 +247,7 @@ class Truth(MountTest):
         with child_with(lambda: holding(b'rsslag-swap', kept, page_out=True)) as child:
             row, samples = self.rows()[child], self.samples()
         if row.swap == 0:
-            self.skipTest('nothing is swapped out here')
+            self.skipTest('this machine swaps nothing out')
         self.assertEqual(value(samples, 'rsslag_process_swap_bytes', comm=row.comm) // 1024, row.swap)
 
     def test_kernel_threads_and_zombies_are_left_out(self):
@@ -629,7 +629,7 @@ class Endings(MountTest):
                               stdin=subprocess.DEVNULL, capture_output=True, check=False)
         return done.returncode != 0
 
-    @long_only('each call in turn, under strace: a minute')
+    @long_only('each system call fails once, under strace, which takes a minute')
     @unittest.skipUnless(shutil.which('strace'), 'strace is missing')
     def test_mount_that_is_killed_leaves_all_or_nothing(self):
         killed = 0
@@ -650,7 +650,7 @@ class Endings(MountTest):
                     self.directory.rmdir()
         self.assertGreater(killed, 8)
 
-    @long_only('each call in turn, under strace: a minute')
+    @long_only('each system call fails once, under strace, which takes a minute')
     @unittest.skipUnless(shutil.which('strace'), 'strace is missing')
     def test_umount_that_is_killed_is_finished_by_the_next(self):
         for call in ('unlinkat:when=1', 'unlinkat:when=2', 'umount2'):
@@ -667,7 +667,7 @@ class Endings(MountTest):
                     self.directory.rmdir()
 
 
-@long_only('each call in turn, under strace: minutes')
+@long_only('each system call fails once, under strace, which takes minutes')
 @unittest.skipUnless(shutil.which('strace'), 'strace is missing')
 class Failures(MountTest):
     """System calls that are refused, one at a time."""

@@ -198,7 +198,7 @@ sys.stdin.readline()
         image = self.attached(program)
         (row,) = [row for row in image['mappings'] if row['mapping'] == 'shmem']
         self.assertEqual((row['held_begin_kb'], row['held_end_kb']), (2048, 3072))
-        self.assertEqual(row['came'], 11 * 256, 'what comes and goes has not grown')
+        self.assertEqual(row['came'], 11 * 256, '`came` must include pages that were released later, by madvise')
 
     def test_a_thread_that_was_there_at_the_attach_has_its_stack_by_its_shape(self):
         image = self.attached('''
@@ -243,7 +243,7 @@ at = mapped(MiB, PRIVATE | ANONYMOUS)
 sys.exit(libc.prctl(0x53564d41, 0, ctypes.c_void_p(at), ctypes.c_size_t(MiB), b'pool') != 0)
 '''], check=False)
         if tried.returncode != 0:
-            self.skipTest('this kernel gives anonymous memory no names')
+            self.skipTest('this kernel does not support names of anonymous memory')
 
     def test_changes_of_mappings_that_were_lost_are_told(self):
         image = self.attached('''

@@ -70,7 +70,7 @@ class Inside(TracingTest):
     def test_a_number_from_outside_means_nobody(self):
         outside = os.getpid()
         if outside < 50:
-            self.skipTest('a process inside may have this number, too')
+            self.skipTest('a process in the namespace may have this PID, too')
         assert_one_error_line(self, self.inside('"$1" snapshot "$2"', str(outside)), 3)
 
     def test_a_command(self):

@@ -76,7 +76,7 @@ class Peak(TracingTest):
         return document['processes'][-1]
 
     def assert_spike(self, found, held, width=64):
-        self.assertLess(found['peak_min'] - held, 64, 'pages more than it held when it looked')
+        self.assertLess(found['peak_min'] - held, 64, 'the peak may exceed the value that the program read by this many pages')
         if contract.only_from_below(found):
             return
         self.assertFalse(found['lossy'])
@@ -137,7 +137,7 @@ class Peak(TracingTest):
         os.kill(int(ran.err.splitlines()[0]), signal.SIGKILL)  # fails if the process has ended
         self.assertEqual(document['status'], 3)
 
-    @long_only('the cost of a start, under strace')
+    @long_only('it counts the system calls of a start, under strace')
     def test_begins_without_reading_the_kernels_types_for_each_object(self):
         if shutil.which('strace') is None:
             self.skipTest('strace is missing')
@@ -149,10 +149,10 @@ class Peak(TracingTest):
             lines = calls.read_text().splitlines()
             read = [line for line in lines if '"/sys/kernel/btf/vmlinux"' in line]
             # libbpf reads them for each object that it attaches: the stream, and the mappings if they have hooks.
-            self.assertLessEqual(len(read), 3, f'once for itself, once an object, and each takes some 10 ms: {read}')
+            self.assertLessEqual(len(read), 3, f'rsslag reads BTF once, libbpf once per object; each read takes 10 ms: {read}')
             # A call that a signal interrupted is repeated, so only the calls that created a process count.
             forked = [line for line in lines if re.search(r'(clone|fork).* = [1-9]\d*$', line) and 'CLONE_THREAD' not in line]
-            self.assertEqual(len(forked), 1, f'only CMD: nobody is told who of /proc is to be believed: {lines}')
+            self.assertEqual(len(forked), 1, f'rsslag must create only CMD, and no child for a calibration: {lines}')
 
     def test_asserts_on_the_last_line(self):
         ran = peak('--assert', 'peak_rss<1kB', '--assert', 'lost==0', '--', 'true')
@@ -182,7 +182,7 @@ class Peak(TracingTest):
             file = f'{directory}/trace.rsslag'
             live = rsslag('live', '--format', 'jsonl', '--record', file, '--', 'true', 'x' * 100_000)
             own = summary_of(live.out)['processes'][-1]
-            self.assertGreaterEqual(own['begin']['rss'] * PAGE, 100_000, 'the words that it was given')
+            self.assertGreaterEqual(own['begin']['rss'] * PAGE, 100_000, 'the pages of the arguments are part of the start value')
             self.assertEqual(own['baseline']['rss'], 0)
             self.assertEqual(rsslag('report', '--json', file).document()['processes'][-1]['begin'], own['begin'])
 
@@ -202,7 +202,7 @@ class Peak(TracingTest):
         self.assertLess(own['peak_max'] * PAGE, 8 * MIB)
         self.assertGreater(document['tree']['peak_min'] * PAGE, 32 * MIB)
         self.assertGreaterEqual(document['tree']['processes'], 2)
-        self.assertGreater(own['ru_maxrss_kb'], 32 * 1024, 'it is of children, too')
+        self.assertGreater(own['ru_maxrss_kb'], 32 * 1024, 'ru_maxrss includes children')
 
     def assert_images(self, processes, pids):
         """Checks the images of FORKS. `processes` are rows of a document, each with its range of pages."""
@@ -212,13 +212,13 @@ class Peak(TracingTest):
                 for pid in pids}
         held = 200 * MIB // PAGE
         self.assertEqual([[image for image, _, _ in rows[pid]] for pid in pids], [[1], [0, 1], [1], [1]], rows)
-        self.assertGreater(rows[parent][0][1], held, 'the command')
+        self.assertGreater(rows[parent][0][1], held, 'the peak of the parent')
         (_, fork_min, _), (_, _, true_max) = rows[execs]
-        self.assertGreater(fork_min, held, 'what the fork held')
-        self.assertLess(true_max * PAGE, 4 * MIB, 'what it ran')
-        self.assertGreater(rows[stays][0][1], held, 'it counts from its birth')
-        self.assertGreater(rows[spawned][0][1] * PAGE, 32 * MIB, 'the first of its programs')
-        self.assertLess(rows[spawned][0][2] * PAGE, 64 * MIB, 'the mm of a vfork is its parent\'s')
+        self.assertGreater(fork_min, held, 'the fork held the memory of its parent before its exec')
+        self.assertLess(true_max * PAGE, 4 * MIB, 'the program that the fork executed is small')
+        self.assertGreater(rows[stays][0][1], held, 'a fork without an exec counts from its start')
+        self.assertGreater(rows[spawned][0][1] * PAGE, 32 * MIB, 'the first program has the higher peak')
+        self.assertLess(rows[spawned][0][2] * PAGE, 64 * MIB, 'the memory of the parent of a vfork does not count')
 
     def test_what_a_fork_held_before_its_first_exec_is_a_row_of_its_own(self):
         def ranged(processes):
@@ -231,7 +231,7 @@ class Peak(TracingTest):
         document, ran = self.document(*argv)
         self.assert_images(ranged(document['processes']), [int(pid) for pid in ran.out.split()])
         end = 'max' if contract.wide_peaks() else 'min'
-        self.assertGreater(document['tree'][f'peak_{end}'], 2 * 200 * MIB // PAGE, 'it counts in the tree')
+        self.assertGreater(document['tree'][f'peak_{end}'], 2 * 200 * MIB // PAGE, 'the memory of the fork counts in the tree')
         with tempfile.TemporaryDirectory() as directory:
             file = f'{directory}/trace.rsslag'
             live = rsslag('live', '--format', 'jsonl', '--follow', '--interval', '10ms', *ROOMY, '--record', file,

@@ -273,11 +273,11 @@ class PeakTruth(TracingTest):
     def test_eight_threads_in_turn(self):
         self.assert_found(IN_TURN, slack=16)
 
-    @long_only('how much eight concurrent threads leave open depends on their timing')
+    @long_only('the width of the range depends on the timing of eight concurrent threads')
     def test_eight_threads_at_once(self):
         self.assert_found(AT_ONCE.replace('TIMES', '1'), slack=16, width=NARROW + HUGE_STEP)
 
-    @long_only('how much eight concurrent threads leave open depends on their timing')
+    @long_only('the width of the range depends on the timing of eight concurrent threads')
     def test_eight_threads_at_once_in_pages_of_one_size(self):
         """Without huge pages, which widen the range."""
         small = f'libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t({64 * MIB}), 15)\nwalks = []'  # MADV_NOHUGEPAGE
@@ -286,7 +286,7 @@ class PeakTruth(TracingTest):
         peak, said, _ = self.told_everywhere(run_by(program.replace('TIMES', '4')), '10s')
         self.assert_peak(peak, int(said[0]), slack=16)
 
-    @long_only('how much eight concurrent threads leave open depends on their timing')
+    @long_only('the width of the range depends on the timing of eight concurrent threads')
     def test_eight_threads_at_once_again_and_again(self):
         peak, said, _ = self.told_everywhere(run_by(AT_ONCE.replace('TIMES', '4')), '10s')
         self.assert_peak(peak, int(said[0]), slack=16, width=NARROW + HUGE_STEP)
@@ -300,7 +300,7 @@ class PeakTruth(TracingTest):
                     return pid
         return None
 
-    @unittest.skipUnless(os.uname().machine == 'x86_64', 'the program is one for x86-64')
+    @unittest.skipUnless(os.uname().machine == 'x86_64', 'the program is for x86-64')
     def test_a_process_killed_at_its_peak_to_the_page(self):
         with tempfile.TemporaryDirectory() as directory:
             program = f'{directory}/tiny'
@@ -334,9 +334,9 @@ class PeakTruth(TracingTest):
         argv = run_by(first + f'os.execv({interpreter()!r}, [{interpreter()!r}, "-S", "-E", "-c", {second!r}])')
         document, _ = self.told_by_peak(argv)
         own = document['processes'][-1]
-        self.assertEqual(own['image'], 1, 'the first of its programs held more')
+        self.assertEqual(own['image'], 1, 'the first program has the higher peak')
         self.assertGreater(own['peak_min'] * PAGE, 48 * MIB)
-        self.assertIsNone(own['hwm_kb'], 'that is of the second')
+        self.assertIsNone(own['hwm_kb'], 'VmHWM is that of the second program')
         document, said = self.told_by_peak(run_by(f'import os; os.execv({interpreter()!r}, [{interpreter()!r}, "-S", "-E", "-c", {second!r}])'))
         own = document['processes'][-1]
         self.assertEqual(own['image'], 2)
@@ -364,7 +364,7 @@ class PeakTruth(TracingTest):
             compared += 1
         self.assertGreaterEqual(compared, at_least, (ran.most, rows))
 
-    @long_only('real programs, sampled as often as possible')
+    @long_only('it samples real programs as often as possible')
     def test_gcc(self):
         if shutil.which('gcc') is None:
             self.skipTest('gcc is missing')
@@ -374,19 +374,19 @@ class PeakTruth(TracingTest):
                                                                else 'int f0(int x) { return x; }\n' for i in range(1500)))
             self.assert_no_walk_is_more('gcc', '-O2', '-c', str(source), '-o', f'{directory}/one.o', at_least=2)
 
-    @long_only('real programs, sampled as often as possible')
+    @long_only('it samples real programs as often as possible')
     def test_a_run_of_python_tests(self):
         with tempfile.TemporaryDirectory() as directory:
             Path(directory, 'test_json.py').write_text(JSON_TESTS)
             self.assert_no_walk_is_more(interpreter(), '-m', 'unittest', 'discover', '-s', directory, '-q', at_least=1)
 
-    @long_only('real programs, sampled as often as possible')
+    @long_only('it samples real programs as often as possible')
     def test_java(self):
         if shutil.which('java') is None or subprocess.run(['java', '-version'], capture_output=True, check=False).returncode:
             self.skipTest('java is missing')
         self.assert_no_walk_is_more('java', '-Xshare:auto', '-version', at_least=1)
 
-    @long_only('1,000 commands')
+    @long_only('it runs 1,000 commands')
     @unittest.skipIf(emulated(), 'emulated CPUs are too slow for that many')
     def test_no_short_command_of_a_thousand_holds_nothing(self):
         for number in range(1000):

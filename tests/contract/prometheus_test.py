@@ -28,7 +28,7 @@ def promtool(*args, **more):
     return subprocess.run(['promtool', *args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, **more)
 
 
-@long_only('a Prometheus for a minute')
+@long_only('it runs Prometheus for a minute')
 @unittest.skipUnless(shutil.which('prometheus') and shutil.which('promtool'), 'there is no prometheus')
 class EngineTest(TracingTest):
     """Tests with a Prometheus that scrapes each second."""
@@ -128,7 +128,7 @@ class Doors(EngineTest):
         self.becomes(f'rsslag_processes{{{labels}}}')
 
 
-@long_only('half a minute of scrapes')
+@long_only('it scrapes for half a minute')
 class Load(TracingTest):
     def test_eight_scrapers_ten_times_a_second(self):
         """Each scraper keeps its own schedule, independent of the others."""

@@ -42,7 +42,7 @@ class Quickstart(unittest.TestCase):
         self.assertTrue(lines[-1].startswith('quickstart: '), done)
         return done.returncode, lines, done.stderr.decode()
 
-    @long_only('expects a number of ticks within seconds')
+    @long_only('it expects a number of ticks within seconds')
     def test_it_ends_with_a_trace_from_the_first_page_to_the_last(self):
         if why_no_tracing():
             self.skipTest(why_no_tracing())
@@ -54,7 +54,7 @@ class Quickstart(unittest.TestCase):
         self.assertTrue(ticks[-1].endswith(' EXITED'), lines)
         self.assertTrue(any(line.startswith('traced ') for line in lines), lines)
         (peak,) = [match for match in map(re.compile(r'peak lag ~?([\d,]+) kB').search, lines) if match]
-        self.assertGreater(int(peak.group(1).replace(',', '')), 100, 'it lags')
+        self.assertGreater(int(peak.group(1).replace(',', '')), 100, 'the workload must lag')
         self.assertIn('traced to the page', lines[-1])
 
     def run_refused(self):

@@ -24,7 +24,7 @@ class Dying(TracingTest):
         self.assertIn(ran.status, (0, 3), ran)
         return ran
 
-    @long_only('killed at random moments')
+    @long_only('it kills processes at random moments')
     def test_two_hundred_targets_that_are_killed_meanwhile(self):
         seen = 0
         chance = random.Random(1)
@@ -45,7 +45,7 @@ class Dying(TracingTest):
             self.assertIn(len(ran.documents()), (0, 1))  # 0: all of them had ended before the first was read
         self.assertGreater(seen, 0)
 
-    @long_only('killed at random moments')
+    @long_only('it kills processes at random moments')
     def test_one_that_is_killed_while_it_is_read_again_and_again(self):
         for _ in range(20):
             with Children([b'dying']) as (pid,), self.begun('--json', '--repeat', '200', pid) as process:
@@ -91,7 +91,7 @@ class Dying(TracingTest):
         born = {process['start_ticks'] for document in ran.documents() for process in document['processes']}
         self.assertEqual(len(born), 1, 'two processes were shown as one')
 
-    @long_only('killed at random moments')
+    @long_only('it kills processes at random moments')
     def test_text_of_a_target_that_dies_has_no_half_truths(self):
         chance = random.Random(2)
         for _ in range(20):
@@ -105,7 +105,7 @@ class Dying(TracingTest):
             else:
                 self.assertTrue(ran.out.startswith(f'/proc/{pid}/stat says '), ran)
 
-    @long_only('a race with its targets')
+    @long_only('it is a race with its targets')
     def test_everybody_while_processes_come_and_go(self):
         stop = threading.Event()
 
@@ -126,7 +126,7 @@ class Dying(TracingTest):
 
 
 class Moving(TracingTest):
-    @long_only('a race with its target')
+    @long_only('it is a race with its target')
     def test_threads_that_come_and_go(self):
         with Held('churn') as held:
             ran = snapshot('--json', '--repeat', 50, held.pid)
@@ -135,7 +135,7 @@ class Moving(TracingTest):
             assert_snapshot(self, document)
             self.assertIn(document['processes'][0]['verdict'], ('agrees', 'moving', 'explained'))
 
-    @long_only('a race with its target')
+    @long_only('it is a race with its target')
     def test_a_process_that_execs_without_pause(self):
         script = 'exec sh -c "$0" "$0"'
         with begun(['sh', '-c', script, script], stdin=subprocess.DEVNULL) as child:

@@ -156,7 +156,7 @@ class Use:
             self.err = err.read().decode()
 
 
-@long_only('figures of the product: time and memory')
+@long_only('it measures time and memory')
 class RecordingBudgets(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -106,7 +106,7 @@ class Segments(TracingTest):
                 self.assertGreater(summary['faults'], 0, name)
             # The records of a segment's last 0.1 s or so are analyzed in the next segment. Threads flush every 64 faults.
             faults = 64 if ticks[0]['scheme'] == 'thread' else 2
-            self.assertLess(summary['faults'], faults * summary['updates'] + 50000, 'they are counted since the start')
+            self.assertLess(summary['faults'], faults * summary['updates'] + 50000, 'the faults of a segment must count from its start')
             of_quiet = [tick['verdict'] for tick in ticks if tick['pid'] == quiet]
             agree += 'agrees' in of_quiet
             report = rsslag('report', name, '--json')
@@ -120,7 +120,7 @@ class Segments(TracingTest):
         self.assertGreater(agree, 0)
         return len(self.segments())
 
-    @long_only('the number of segments depends on the rate, and none may fall behind')
+    @long_only('the number of segments depends on the rate of updates, and rsslag must keep up with it')
     def test_a_busy_process_leaves_several_that_tell_the_same(self):
         with Steady() as busy, Held('classic') as quiet:
             ran = self.live_until_segments(12, '--interval', '100ms', '-p', f'{busy},{quiet.pid}', size='256K')
@@ -128,7 +128,7 @@ class Segments(TracingTest):
             self.assertLessEqual(self.size(), 256 << 10)
             self.assertGreater(self.assert_segments(ran.documents(), quiet.pid), 2)
 
-    @long_only('the number of segments depends on the rate, and none may fall behind')
+    @long_only('the number of segments depends on the rate of updates, and rsslag must keep up with it')
     def test_sums_over_segments(self):
         with Held('busy') as busy, Held('classic') as quiet:
             ran = self.live_until_segments(4, '--mode', 'counts', '--interval', '100ms', '-p', f'{busy.pid},{quiet.pid}',
@@ -137,7 +137,7 @@ class Segments(TracingTest):
         self.assertLessEqual(self.size(), 256 << 10)
         self.assertGreater(self.assert_segments(ran.documents(), quiet.pid), 1)
 
-    @long_only('the number of segments depends on the rate, and none may fall behind')
+    @long_only('the number of segments depends on the rate of updates, and rsslag must keep up with it')
     def test_forks_and_execs_over_segments(self):
         script = 'for i in $(seq 200); do ls /usr/bin >/dev/null; (sort /etc/services | tail -1) >/dev/null; done'
         ran = self.live('--interval', '50ms', '--follow', '--', 'sh', '-c', script, size='256K')
@@ -147,7 +147,7 @@ class Segments(TracingTest):
         for name in self.segments():
             self.assert_same_ticks(ran.documents(), name, apart=5)
 
-    @long_only('the number of segments depends on the rate, and none may fall behind')
+    @long_only('the number of segments depends on the rate of updates, and rsslag must keep up with it')
     def test_record_keeps_the_newest_and_says_so(self):
         with Steady() as pid:
             ran = rsslag('record', '-o', self.file, '--max-size', '256K', '--duration', '8s', '-p', str(pid))
@@ -179,7 +179,7 @@ class Segments(TracingTest):
                 self.assertEqual(os.listdir(self.directory), [])
         assert_one_error_line(self, rsslag('live', '--format', 'lines', '--max-size', '1M', '--', 'true'), 2)
 
-    @long_only('the number of segments of eight seconds')
+    @long_only('it expects a number of segments within eight seconds')
     @needs_root
     def test_all_segments_belong_to_the_user_behind_sudo(self):
         """In a directory of that user, to which root without capabilities cannot write."""
@@ -195,7 +195,7 @@ class Segments(TracingTest):
             status = os.stat(name)
             self.assertEqual((status.st_uid, status.st_gid, status.st_mode & 0o7777), (NOBODY, NOBODY, 0o600))
 
-    @long_only('depends on how fast segments fill the disk')
+    @long_only('it depends on how fast segments fill the disk')
     @needs_root
     def test_a_full_disk_ends_it_with_1_and_takes_nothing(self):
         self.file = os.path.join(contract.small_disk(self, self.directory, '700k'), 'trace.rsslag')

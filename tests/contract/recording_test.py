@@ -138,7 +138,7 @@ class Owner(Directory):
         self.assertEqual(again.out, replayed.out)
 
 
-@long_only('killed at random moments')
+@long_only('it kills rsslag at random moments')
 class Killed(Directory):
     def test_all_but_the_open_chunk_is_read(self):
         rounds = int(os.environ.get('RSSLAG_TEST_KILLS', '10'))

@@ -197,7 +197,7 @@ class LongWalk(TracingTest):
         (document,) = json.loads(out)['processes']
         self.assertEqual((document['walk'], document['verdict']), ('skipped', 'unwalked'))
 
-    @long_only('a screen through tmux')
+    @long_only('it reads a screen through tmux')
     @needs_tmux
     def test_q(self):
         with Children() as (pid,), Pane() as pane:
@@ -207,7 +207,7 @@ class LongWalk(TracingTest):
                 pane.type('q')
                 pane.until('traced ')
 
-    @long_only('a screen through tmux')
+    @long_only('it reads a screen through tmux')
     @needs_tmux
     def test_one_that_top_was_asked_for(self):
         for end in (lambda pane: pane.type('q'), lambda pane: os.kill(pane.rsslag_pid(), signal.SIGTERM)):
@@ -304,7 +304,7 @@ class Nice(TracingTest):
                 self.assertEqual(live.finish().status, 0)
 
 
-@long_only('a screen through tmux')
+@long_only('it reads a screen through tmux')
 @needs_tmux
 class FullDisk(TracingTest):
     @needs_root

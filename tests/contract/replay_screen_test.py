@@ -25,7 +25,7 @@ def kb(pages, tick):
     return f"{pages * tick['page_size'] // 1024:,} kB".replace('-', '−')
 
 
-@long_only('a screen through tmux')
+@long_only('it reads a screen through tmux')
 @needs_tmux
 class ReplayScreen(unittest.TestCase):
     @classmethod
@@ -89,7 +89,7 @@ class ReplayScreen(unittest.TestCase):
             pane.type('q')
 
 
-@long_only('a screen through tmux')
+@long_only('it reads a screen through tmux')
 @needs_tmux
 class Losses(TracingTest):
     def test_it_shows_what_was_lost(self):

@@ -83,7 +83,7 @@ class Page(unittest.TestCase):
         self.assertTrue(svg.exists() and page.exists())
 
 
-@long_only('a browser')
+@long_only('it opens a browser')
 @needs_chromium
 class InABrowser(Page):
     def opened(self, path):

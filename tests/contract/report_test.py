@@ -54,7 +54,7 @@ def assert_adds_up(test, report):
         test.assertEqual(sum(thread['ended'] for thread in process['threads']) + process['exited']['threads'],
                          process['threads_ended'])
         tids = [(thread['mm'], thread['host_tid']) for thread in process['threads'] if not thread['ended']]
-        test.assertEqual(len(tids), len(set(tids)), 'no thread has two rows')
+        test.assertEqual(len(tids), len(set(tids)), 'a thread has two rows')
 
 
 def report_of(test, file, complete=True):

@@ -140,7 +140,7 @@ class SameNumbers(TracingTest):
     def test_losses_in_counts(self):
         self.assert_as_live('--mode', 'counts', '--ring', '4K', '--follow', '--interval', '20ms', program=LOSES)
 
-    @long_only('the recording has to keep up with the load')
+    @long_only('the recording must keep up with the load')
     def test_segments(self):
         with Held('busy') as busy, Held('classic') as quiet, \
                 Live('--format', 'jsonl', '--interval', '50ms', '--record', self.file, '--max-size', '1M',
@@ -165,7 +165,7 @@ class SameNumbers(TracingTest):
                 found += 1
         self.assertGreater(found, len(segments))
 
-    @long_only('killed at some moment')
+    @long_only('it kills rsslag at a random moment')
     @needs_root
     def test_up_to_where_it_was_killed(self):
         with Held('busy') as held, open(os.path.join(self.directory, 'live'), 'w+', encoding='utf-8') as out:

@@ -33,7 +33,7 @@ ENDED = re.compile(r'^ended (-?\d+) ([\d.]+) (\d+)$', re.MULTILINE)
 FOUND = re.compile('peak lag: |nothing lags in this recording')
 
 
-@long_only('a screen through tmux')
+@long_only('it reads a screen through tmux')
 @needs_tmux
 class OnTheScreen(unittest.TestCase):
     @classmethod
@@ -79,7 +79,7 @@ class OnTheScreen(unittest.TestCase):
                     self.assertRegex(said, r'^rsslag: .* holds far more than its size allows: ')
                 file.unlink()
 
-    @unittest.skipUnless(ALL, 'a dense recording: RSSLAG_TEST_BUDGETS')
+    @unittest.skipUnless(ALL, 'set RSSLAG_TEST_BUDGETS to test a dense recording')
     def test_what_is_far_too_dense_is_refused(self):
         pane = self.pane(self.busy(4, MOST_PAYLOAD - 4096))
         status, _, _, said = self.ended(pane, 240)

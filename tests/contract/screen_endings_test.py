@@ -15,7 +15,7 @@ from panes import Pane, needs_tmux
 RECORDING = ROOT / 'docs' / 'recordings' / 'quiet-6.1.rsslag'
 
 
-@long_only('a screen through tmux')
+@long_only('it reads a screen through tmux')
 @needs_tmux
 class ScreenEndingsTest(TracingTest):
     def start(self, pane, *words):

@@ -47,7 +47,7 @@ def kb(text):
     return int(text.replace('−', '-').replace(',', ''))
 
 
-@long_only('a screen through tmux')
+@long_only('it reads a screen through tmux')
 @needs_tmux
 class Growth(TracingTest):
     def setUp(self):

@@ -31,7 +31,7 @@ def same_from_run_to_run(text, columns):
     return masked('\n'.join(lines if columns >= 100 else lines[:1] + lines[3:]))
 
 
-@long_only('a screen through tmux')
+@long_only('it reads a screen through tmux')
 @needs_tmux
 class ScreenTest(TracingTest):
     def assert_golden(self, pane, columns, name):

@@ -75,7 +75,7 @@ class Clients(TracingTest):
         self.serving.metrics()
         self.assertLess(time.monotonic() - asked, DEADLINE / 2)
 
-    @long_only('depends on timing: silent connections are closed after a while')
+    @long_only('it depends on timing: silent connections are closed after a while')
     def test_more_silent_ones_than_there_is_room_for(self):
         silent = self.connected(600)
         self.answers_at_once()
@@ -86,7 +86,7 @@ class Clients(TracingTest):
         silent[-1].sendall(b'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
         self.assertTrue(silent[-1].recv(4096).startswith(b'HTTP/1.1 200 '))
 
-    @long_only('depends on timing: silent connections are closed after a while')
+    @long_only('it depends on timing: silent connections are closed after a while')
     def test_two_hundred_of_each_kind_at_once(self):
         before = self.serving.rss_kb()
         slow, huge, half_open = self.connected(200), self.connected(200), self.connected(200)

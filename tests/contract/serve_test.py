@@ -320,7 +320,7 @@ class Traced(TracingTest):
             self.assertGreaterEqual(peak + self.of(told[-2], 'peak_uncertainty_bytes'), 300 * PAGE)
             self.assertGreater(self.of(told[-2], 'updates_total'), 0)
 
-    @long_only('requires seconds without a lost record')
+    @long_only('it requires seconds without a lost record')
     def test_slow_scrapers_stop_nothing(self):
         with Busy() as busy, self.serving('--top', '10000') as serving:
             before = serving.metrics()

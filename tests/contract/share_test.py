@@ -118,7 +118,7 @@ class Units(unittest.TestCase):
 
 
 class Socket(TracingTest):
-    @long_only('a port that is free now may be taken a moment later')
+    @long_only('another process may take the port that was free')
     @needs('systemd-socket-activate')
     def test_it_is_begun_by_who_asks(self):
         with socket.create_server(('127.0.0.1', 0)) as free:

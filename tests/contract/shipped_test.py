@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The recordings in docs/recordings, of the first version of the format: readable for good, without rights or BPF, on any machine.
 
-The content of the records is tested to the page. Results of their analysis may change with a later version if a comment says so."""
+The content of the records is tested to the page. Results of their analysis may change with a later version if a comment states this."""
 import collections
 import csv
 import io

@@ -214,7 +214,8 @@ class Recorded(unittest.TestCase):
                 ran, stood = self.unread(*args, self.FILE)
                 self.assertEqual((ran.status, ran.err), (0, ''))
                 self.assertGreaterEqual(stood, min(3, len(at_once.raw_out) // 4096 - 1))
-                self.assertTrue(ran.raw_out == at_once.raw_out, f'{len(ran.raw_out)} of {len(at_once.raw_out)} bytes, or others')
+                self.assertTrue(ran.raw_out == at_once.raw_out,
+                                f'{len(ran.raw_out)} of {len(at_once.raw_out)} bytes, or the content differs')
 
 
 class Progress(TracingTest):

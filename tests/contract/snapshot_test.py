@@ -71,7 +71,7 @@ class Reading(TracingTest):
         self.assertEqual((process['walk'], process['verdict']), ('skipped', 'unwalked'))
         self.assertEqual((process['walked'], process['residual'], process['residual_causes']), (None, None, []))
 
-    @long_only('readings that race with their target')
+    @long_only('its readings race with their target')
     def test_a_moving_process_is_never_said_to_agree_with_a_residual(self):
         with Held('busy', '--threads', '4') as held:
             ran = snapshot('--json', '--repeat', 50, held.pid)

@@ -39,7 +39,7 @@ def refuse_bpf(err):
 
 
 @needs_root
-@unittest.skipUnless(BPF_CALL, 'the number of bpf(2) is not known here')
+@unittest.skipUnless(BPF_CALL, 'the number of bpf(2) is not known on this architecture')
 class Seccomp(TracingTest):
     def test_what_traces_says_so_and_the_rest_works(self):
         with tempfile.TemporaryDirectory() as directory, Children() as (pid,):
@@ -116,9 +116,9 @@ class MemoryGroup:
                 (self.path / swap_limit).write_text(str(size * share))
             except OSError:
                 if len(Path('/proc/swaps').read_text().splitlines()) > 1:
-                    test.skipTest('swap is on, and a memory cgroup has no limit on it here')
+                    test.skipTest('swap is on, and memory cgroups of this machine cannot limit it')
             return
-        test.skipTest('no memory cgroup can be made here')
+        test.skipTest('cannot create a memory cgroup')
 
     @staticmethod
     def removed(path):
@@ -220,11 +220,11 @@ class UnusualTargets(TracingTest):
             if ran.status != 0:
                 assert_one_error_line(self, ran, 3)
                 self.assertRegex(ran.err, "task iterator|Permission denied")
-                self.assertFalse(emulated(), 'the first process of a guest is an ordinary one')
+                self.assertFalse(emulated(), 'process 1 of a guest must be readable')
 
     def test_a_kernel_thread(self):
         if 'Kthread:\t1' not in Path('/proc/2/status').read_text() and Path('/proc/2/comm').read_text() != 'kthreadd\n':
-            self.skipTest('process 2 is no kernel thread here')
+            self.skipTest('process 2 is not a kernel thread on this machine')
         with tempfile.TemporaryDirectory() as directory:
             for args in (('snapshot', '2'), ('maps', '2'), ('live', '--format', 'lines', '-p', '2'),
                          ('record', '-o', os.path.join(directory, 'file'), '-p', '2')):
@@ -239,12 +239,12 @@ def touch(pages):
             memory[at] = 1
 
 
-@long_only('the clock of the machine, for seconds')
+@long_only('it sets the clock of the machine for some seconds')
 @needs_root
 class ClockThatJumps(TracingTest):
     def test_an_hour_ahead_and_back(self):
         if not emulated():
-            self.skipTest('does not set the clock of a machine in use')
+            self.skipTest('the test sets the clock only in a guest')
         with tempfile.TemporaryDirectory() as directory, \
                 subprocess.Popen([sys.executable, '-c', 'import time\nwhile True: bytes(1 << 20); time.sleep(0.01)']) as target:
             def jump():

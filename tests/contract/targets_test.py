@@ -138,7 +138,7 @@ class Cgroups(TracingTest):
                 directory.mkdir()
             except OSError as error:
                 cls.remove()
-                raise unittest.SkipTest(f'a cgroup cannot be made here: {error}')
+                raise unittest.SkipTest(f'cannot create a cgroup: {error}')
             cls.made.append(directory)
 
     @classmethod

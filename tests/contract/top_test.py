@@ -91,7 +91,7 @@ class TopTest(TracingTest):
         for words in (['--sort', 'size'], ['--interval', '1x'], ['--', 'true'], ['4711']):
             assert_one_error_line(self, top(*words), 2)
 
-    @long_only('a screen through tmux')
+    @long_only('it reads a screen through tmux')
     @needs_tmux
     def test_the_screen(self):
         with Held('few-pages') as held, Pane(120, 36) as pane:

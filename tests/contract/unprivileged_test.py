@@ -280,7 +280,7 @@ class Unprivileged(unittest.TestCase):
     def test_a_command_never_runs_where_records_were_asked_for(self):
         assert_one_error_line(self, as_nobody('live', '--events', '--', 'echo', 'ran'), 125)
 
-    @long_only('a screen through tmux')
+    @long_only('it reads a screen through tmux')
     def test_on_a_terminal_it_is_lines(self):
         try:
             from panes import Pane

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which module includes which, and how large a module is: as docs/architecture.md has it, checked on the sources alone."""
+"""Checks the includes and the size of each module against docs/architecture.md. Reads only sources."""
 import pathlib
 import re
 import sys
@@ -78,7 +78,7 @@ class Modules(unittest.TestCase):
         done = set()
         while len(done) < len(self.modules):
             next_ones = {module for module, uses in self.modules.items() if module not in done and uses <= done}
-            self.assertTrue(next_ones, f"a circle among {sorted(set(self.modules) - done)}")
+            self.assertTrue(next_ones, f"there is a cycle among {sorted(set(self.modules) - done)}")
             done |= next_ones
 
     def test_a_module_includes_only_those_that_it_may_use(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The project's terms, and words that its files do not use: as docs/words.md lists them, from the sources alone."""
+"""Checks that files use the terms of docs/words.md, and none of the words that it excludes. Reads only sources."""
 import collections
 import pathlib
 import re
