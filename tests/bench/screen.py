@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The cost of the screen: CPU of rsslag while it draws ten frames a second, for 100 and 10,000 threads, and of top on 1,000
-processes with one table a second; in addition the CPU of the drawing thread alone, and of the same trace as lines. Also with ten
-ticks a second, where reading the threads takes most of it. Needs root and tmux."""
+"""The cost of the screen: the CPU time of rsslag while it draws ten frames a second, for 100 and 10,000 threads, and that of top
+with 1,000 processes and one table a second. Also measures the CPU time of the drawing thread alone, and of the same trace as
+lines. Repeats this with ten ticks a second, where reading the threads takes most of the time. Needs root and tmux."""
 import argparse
 import os
 import subprocess

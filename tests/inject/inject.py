@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Failing system calls, through strace: for each command each call that it makes, its first, second and last occurrence, with
-each error that the call can return. Nothing crashes or hangs, the terminal is restored, and status 0 means that the output is complete.
+"""Lets system calls fail, through strace. For each command, each call that it makes fails at its first, second and last occurrence,
+with each error that the call can return. Checks that no command crashes or hangs, that the terminal is restored, and that the output
+is complete if the status is 0.
 
     tests/inject/inject.py build/rsslag [--sites] [--seconds N] [--command NAME] [--call NAME] [--seed N]
 
-With --sites for each place that a call is made from; otherwise for each call, which takes less time. Runs all cases, or a random
-selection that takes N seconds. Status 77 if nothing can be tested here."""
+With --sites it tests each place that a call is made from, otherwise each call, which takes less time. Runs all cases, or a random
+selection that takes N seconds. Status 77 if nothing can be tested on this machine."""
 import argparse
 import collections
 import concurrent.futures

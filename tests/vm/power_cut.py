@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A machine that dies while it records on its own disk: the file has everything up to the last sync, a reader reports that the file
+"""A machine that dies while it records on its own disk. The file has everything up to the last sync, a reader reports that the file
 is incomplete, and its content is what live reported. Status 77, with the reason, if this cannot be tested."""
 import argparse
 import json
