@@ -120,7 +120,7 @@ TEST_F(Permissions, AmbientBpfAndPerfmonAreEnoughForOnesOwnProcess) {
     EXPECT_EQ(processes(outcome).at(0)["verdict"], "agrees") << outcome.out;
 }
 
-TEST_F(Permissions, SmapsOfOtherUsersWantsPtraceAndItsLackIsSaid) {
+TEST_F(Permissions, SmapsOfOtherUsersRequiresPtraceAndItsLackIsReported) {
     const HeldProcess held = HeldProcess::workload({"single"});
     SKIP_WHERE_REFUSED(held);
     const std::vector<std::string> words{copy(), "snapshot", "--json", std::to_string(held.pid())};

@@ -160,7 +160,7 @@ TEST(AnalyzerEnds, CountsNoMoreLostThanThereWere) {
     EXPECT_EQ(ticks[0].emitted, 6787U);
 }
 
-TEST(AnalyzerEnds, TellsHowManyTasksShareTheMmWhileItRuns) {
+TEST(AnalyzerEnds, ReportsHowManyTasksShareTheMmWhileItRuns) {
     TickAnalyzer analyzer(facts(), {});
     const auto ticks = feed_all(analyzer, {attach(ms(1)), until(ms(40)), reading(ms(50), 1000), tick_end(ms(60))});
     ASSERT_EQ(ticks.size(), 1U);
@@ -175,7 +175,7 @@ TEST(AnalyzerEnds, NamesTheTasksWhoseFaultsItsNextTickWillAskFor) {
     EXPECT_EQ(analyzer.tids(), (std::vector<int>{kPid, kPid + 1, 4713}));
 }
 
-TEST(AnalyzerEnds, CountsAnMmOnceItsLastTracedProcessHasLeftItWhoeverElseLivesThere) {
+TEST(AnalyzerEnds, CountsAnMmOnceItsLastTracedProcessHasLeftItEvenIfUntracedOnesRemain) {
     TickAnalyzer analyzer(facts(), {});
     const auto ticks =
         feed_all(analyzer, {attach(ms(1)), child(ms(5), RSSLAG_NEWTASK, RSSLAG_SHARES_MM, kMm), update(ms(10), 1010),
@@ -203,7 +203,7 @@ TEST(AnalyzerEnds, CountsAnMmOnceThoughTwoProcessesLeaveItAtOnce) {
     EXPECT_EQ(analyzer.summary()->updates, 2U);
 }
 
-TEST(AnalyzerEnds, DoubtsAnMmWhoseBirthWasStillToComeAsALossWasTold) {
+TEST(AnalyzerEnds, MarksAnMmWhoseBirthIsAppliedAfterALossAsUncertain) {
     TickAnalyzer analyzer(facts(), {});
     const auto ticks = feed_all(
         analyzer, {attach(ms(1)), child(ms(30), RSSLAG_NEWTASK, RSSLAG_TRACED, kChildsMm), losses(ms(50), 9, 3),
@@ -212,7 +212,7 @@ TEST(AnalyzerEnds, DoubtsAnMmWhoseBirthWasStillToComeAsALossWasTold) {
     EXPECT_TRUE(ticks[0].needs_resync);
 }
 
-TEST(AnalyzerEnds, DoubtsAnMmThatWasBornWhereSomethingIsMissing) {
+TEST(AnalyzerEnds, MarksAnMmThatWasBornInAMissingPartAsUncertain) {
     TickAnalyzer analyzer(facts(), {});
     const auto ticks = feed_all(
         analyzer,
@@ -222,7 +222,7 @@ TEST(AnalyzerEnds, DoubtsAnMmThatWasBornWhereSomethingIsMissing) {
     EXPECT_TRUE(ticks[0].needs_resync);
 }
 
-TEST(AnalyzerEnds, DoubtsNoMmThatWasBornAfterALossWasTold) {
+TEST(AnalyzerEnds, DoesNotMarkAnMmThatWasBornAfterALossWasReported) {
     TickAnalyzer analyzer(facts(), {});
     const auto ticks = feed_all(
         analyzer, {attach(ms(1)), losses(ms(50), 9, 3), child(ms(60), RSSLAG_NEWTASK, RSSLAG_TRACED, kChildsMm),
@@ -262,7 +262,7 @@ TEST(AnalyzerEnds, SaysThatNoneIsUncertainWhereNothingWasLost) {
         EXPECT_FALSE(each.start_approximate || each.baseline_approximate || each.final_approximate) << each.pid;
 }
 
-TEST(AnalyzerEnds, DoubtsTheBeginOfACommandWhoseExecWasLost) {
+TEST(AnalyzerEnds, MarksTheStartOfACommandWhoseExecWasLostAsUncertain) {
     TickAnalyzer analyzer(facts(), {});
     core::TimedCounters found{counters(694), kStart + ms(60), kStart + ms(61)};
     feed_all(analyzer, {event::ExecAwaited{kPid, kPid, kChildsMm}, losses(ms(50), 9, 3), until(ms(48)),

@@ -53,7 +53,7 @@ TEST_F(AnalyzerTest, MakesATickOfEachReadingAtItsEnd) {
     EXPECT_EQ(ticks[0].time.time_since_epoch(), std::chrono::nanoseconds(kStartUnix + ms(60)));
 }
 
-TEST_F(AnalyzerTest, CountsATraceFromItsBeginToItsEnd) {
+TEST_F(AnalyzerTest, CountsATraceFromItsStartToItsEnd) {
     const auto ticks = feed_all(small_trace());
     ASSERT_EQ(ticks.size(), 3U);
     EXPECT_EQ(ticks[0].faults, 30U);
@@ -175,7 +175,7 @@ TEST_F(AnalyzerTest, KeepsRecordsUntilTheirTimeHasCome) {
     EXPECT_TRUE(analyzer_.waiting().empty());
 }
 
-TEST_F(AnalyzerTest, TellsAWalkOfAnEarlierTickUntilSomethingHappens) {
+TEST_F(AnalyzerTest, ShowsAWalkOfAnEarlierTickUntilSomethingChanges) {
     const auto tick = [this](std::uint64_t t_ns, std::int64_t anon, bool walk) {
         feed(reading(t_ns, anon, walk));
         auto ticks = feed(tick_end(t_ns + ms(5)));
@@ -193,7 +193,7 @@ TEST_F(AnalyzerTest, TellsAWalkOfAnEarlierTickUntilSomethingHappens) {
     EXPECT_FALSE(tick(ms(700), 1001, false).process.walk);
 }
 
-TEST_F(AnalyzerTest, TakesUpAProcessWhoseBeginIsNotAmongTheEvents) {
+TEST_F(AnalyzerTest, AdoptsAProcessWhoseStartIsNotAmongTheEvents) {
     feed(update(ms(10), 1010));
     feed(until(ms(20)));
     feed(reading(ms(30), 1010));
@@ -221,7 +221,7 @@ TEST_F(AnalyzerTest, MakesNoTickOfWhatAGapCutOff) {
     EXPECT_EQ(ticks[0].ledger.exact(), members(0, 1500));
 }
 
-TEST_F(AnalyzerTest, TellsNothingOfAProgramUntilTheExecThatIsAwaited) {
+TEST_F(AnalyzerTest, ReportsNothingOfAProgramBeforeTheAwaitedExec) {
     feed(event::ExecAwaited{kPid, kPid, 0x1000});
     EXPECT_TRUE(analyzer_.any());
     EXPECT_TRUE(analyzer_.groups().empty());
@@ -328,7 +328,7 @@ TEST_F(AnalyzerTest, TakesUpAProcessWhoseExecWasLost) {
     EXPECT_EQ(analyzer_.adopted(), (std::vector<std::pair<int, std::uint64_t>>{{kPid, kMm}}));
 }
 
-TEST_F(AnalyzerTest, AwaitsNobodyWhoIsGone) {
+TEST_F(AnalyzerTest, StopsAwaitingAProcessThatHasEnded) {
     feed(event::ExecAwaited{kPid, kPid, kMm});
     feed(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(1), kStart + ms(2)}});
     EXPECT_EQ(analyzer_.awaited().size(), 1U) << "it still has the same mm, so the exec is still awaited";
@@ -352,7 +352,7 @@ TEST_F(AnalyzerTest, EndsAProcessThatIsGoneTwiceOnlyWhereItsExitMayBeLost) {
     EXPECT_EQ(ticks[0].state, State::Exited);
 }
 
-TEST_F(AnalyzerTest, CountsLossesSinceItsEventsBegin) {
+TEST_F(AnalyzerTest, CountsLossesSinceItsFirstEvent) {
     Facts later = facts();
     later.before.sent = 100;
     later.before.by_cause = {{"ring_full", 10}};

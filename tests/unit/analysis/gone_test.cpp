@@ -61,7 +61,7 @@ TEST(Gone, MarksThePeakLagOfThoseLeftOut) {
     EXPECT_FALSE(summed(false));
 }
 
-TEST(Gone, KeepsWhoeverSomethingMayBeDemandedOf) {
+TEST(Gone, KeepsEachProcessThatAnAssertionMayDependOn) {
     const std::function<void(Process &)> makes[] = {
         [](Process &one) { one.extremes.most.to = core::Pages{10'001}; },
         [](Process &one) { one.extremes.most.from = core::Pages{10'001}; },

@@ -26,7 +26,7 @@ class Table : public ::testing::Test {
     MappingTable table;
 };
 
-TEST_F(Table, KnowsNothingThatNobodyTold) {
+TEST_F(Table, HasNoMappingThatWasNotReported) {
     table.change(mapped(0x1000, 0x3000));
     EXPECT_EQ(at(0xfff), "(unknown)");
     EXPECT_EQ(at(0x1000), "(anonymous)");
@@ -35,7 +35,7 @@ TEST_F(Table, KnowsNothingThatNobodyTold) {
     EXPECT_EQ(at(0x1000, 8), "(unknown)");
 }
 
-TEST_F(Table, NeverTellsAReusedAddressUnderItsOldName) {
+TEST_F(Table, NeverReportsAReusedAddressUnderItsOldName) {
     table.change(mapped(0x1000, 0x9000, "/lib/old.so"));
     EXPECT_EQ(at(0x5000), "/lib/old.so");
     table.change(mapped(0x4000, 0x6000));
@@ -99,7 +99,7 @@ TEST_F(Table, DoesNotGoThroughAllMappingsForEachOfManyWords) {
     EXPECT_EQ(at((kCount - 1) * 0x2000), "[anon:last]");
 }
 
-TEST_F(Table, HasNoRoomForAnyNumberOfLongNames) {
+TEST_F(Table, LimitsTheSizeOfAllNames) {
     constexpr std::uint64_t kCount = 40'000;  // 160 MB of names
     for (std::uint64_t i = 0; i < kCount; ++i)
         table.change(mapped(i * 0x2000, i * 0x2000 + 0x1000, "/" + std::string(4'000, 'x') + std::to_string(i)));
@@ -201,7 +201,7 @@ TEST_F(Table, AnArenaThatGrowsIsOne) {
     EXPECT_EQ(at(3 * kArena + 0x41000), "glibc arena ~");
 }
 
-TEST_F(Table, AStackThatNobodySawTheBeginOfIsRecognisedByItsShape) {
+TEST_F(Table, AStackWhoseStartWasNotTracedIsRecognisedByItsShape) {
     const core::MappingListing::Entry stack{{0x100000, 0x900000, kData, ""}, std::nullopt};
     const core::MappingListing::Entry heap{{0x1000000, 0x2000000, kData, ""}, std::nullopt};
     const core::MappingListing::Entry library{{0x3000000, 0x4000000, kData, "/lib/a.so"}, std::nullopt};

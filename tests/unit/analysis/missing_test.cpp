@@ -13,7 +13,7 @@ TEST(MissingText, SaysFromWhenToWhenAndHowMuch) {
               "the recording is incomplete: a chunk cannot be read; from 1.500 s to 2.000 s, 12 records");
 }
 
-TEST(MissingText, SaysWhatNobodyKnows) {
+TEST(MissingText, StatesWhatIsNotKnown) {
     EXPECT_EQ(missing_text("it was never ended", 0, std::nullopt, std::nullopt),
               "the recording is incomplete: it was never ended; from 0.000 s to its end, an unknown number of records");
 }
@@ -35,7 +35,7 @@ TEST(PeakOf, IsTheGreatestOfAnyProcessAndTheFirstOfEqualOnes) {
     EXPECT_EQ(peak.t_ns, 20U);
 }
 
-TEST(PeakOf, IsNobodysWhereNothingLagged) {
+TEST(PeakOf, HasNoProcessIfNothingLagged) {
     core::Summary summary;
     summary.processes = {process(1, 0, 10), process(2, -3, 20)};
     EXPECT_EQ(peak_of(summary).pid, 0);

@@ -106,7 +106,7 @@ TEST_F(Recently, WhatIsLongerAgoIsForgotten) {
     EXPECT_TRUE(last.threads.empty());
 }
 
-TEST_F(Recently, WhatNoRecordHasToldOfHasARowOfItsOwn) {
+TEST_F(Recently, GrowthThatNoRecordReportsHasARowOfItsOwn) {
     came_at(at(1), 10, kHeapAt);
     now.flushed.anon.n += 90;
     const core::RecentGrowth growth = result(at(2));
@@ -114,7 +114,7 @@ TEST_F(Recently, WhatNoRecordHasToldOfHasARowOfItsOwn) {
     EXPECT_EQ(growth.grew().n, 100);
 }
 
-TEST_F(Recently, WhatIsOpenIsNobodysUntilItIsSettled) {
+TEST_F(Recently, AnOpenAmountBelongsToNoThreadUntilItIsSettled) {
     came_at(at(1), 0, kHeapAt);
     now.flushed.anon.n += 7;
     const core::RecentGrowth open = result(at(2));
@@ -129,7 +129,7 @@ TEST_F(Recently, WhatIsOpenIsNobodysUntilItIsSettled) {
     EXPECT_EQ(settled.grew().n, 7);
 }
 
-TEST_F(Recently, AReusedAddressIsNeverToldUnderItsOldName) {
+TEST_F(Recently, AReusedAddressIsNeverReportedUnderItsOldName) {
     came_at(at(1), 10, kHeapAt);
     map(kHeapAt, "/lib/new.so");
     came_at(at(1) + 2, 3, kHeapAt);

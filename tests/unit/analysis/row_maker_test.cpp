@@ -110,7 +110,7 @@ TEST(RowMaker, HoldsNothingBackThatNoRecordCanComeBefore) {
     EXPECT_EQ(kept.types, (std::vector<std::string>{"reading", "tick", "update", "tick"}));
 }
 
-TEST(RowMaker, NamesTasksByWhatReadingsAndRecordsTold) {
+TEST(RowMaker, NamesTasksByReadingsAndRecords) {
     Kept kept;
     RowMaker maker(kept);
     maker.begin(kStart);
@@ -165,7 +165,7 @@ TEST(RowMaker, GivesAMemberThatItDoesNotKnowNoName) {
     EXPECT_EQ(known.flushed, Pages{40});
 }
 
-TEST(RowMaker, TellsAllInTheOrderOfTime) {
+TEST(RowMaker, MakesAllRowsInTheOrderOfTime) {
     Kept kept;
     RowMaker maker(kept);
     maker.begin(kStart);
@@ -264,7 +264,7 @@ rsslag_update on_cpu(std::uint64_t t_ns, std::uint16_t cpu, std::int64_t count, 
     return one;
 }
 
-TEST(RowMaker, TellsTheAmountOfAFoldOnceItIsKnown) {
+TEST(RowMaker, HasTheAmountOfAFoldOnceItIsKnown) {
     Kept kept;
     RowMaker maker(kept);
     maker.begin(kStart);
@@ -287,7 +287,7 @@ TEST(RowMaker, TellsTheAmountOfAFoldOnceItIsKnown) {
     EXPECT_EQ(sum, 33 + 1) << "flushed plus what CPU 1 caches";
 }
 
-TEST(RowMaker, LeavesOpenWhatNobodySettles) {
+TEST(RowMaker, LeavesAmountsOpenThatAreNeverSettled) {
     Kept kept;
     RowMaker maker(kept);
     maker.begin(kStart);

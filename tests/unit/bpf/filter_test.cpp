@@ -121,14 +121,14 @@ void end(u64 mm) {
     EXPECT_EQ(mm_state(mm), NOT_TRACED);
 }
 
-TEST_F(Filter, TellsOfAnMmToItsEndAndNotOfTheNextOneAtItsAddress) {
+TEST_F(Filter, TracesAnMmToItsEndAndNotTheNextOneAtItsAddress) {
     const u64 mm = sharing(1)[0];
     EXPECT_FALSE(emitted(mm, 1));
     EXPECT_TRUE(trace_mm(mm));
     end(mm);
 }
 
-TEST_F(Filter, TellsThoseApartThatShareAPlace) {
+TEST_F(Filter, DistinguishesMmsThatShareASlot) {
     const auto all = sharing(9);
     for (std::size_t i = 0; i < 8; ++i)
         EXPECT_TRUE(trace_mm(all[i]));
@@ -137,7 +137,7 @@ TEST_F(Filter, TellsThoseApartThatShareAPlace) {
         end(all[(i * 5) % 8]);
 }
 
-TEST_F(Filter, ForgetsAtItsEndAnMmThatWasWantedTwiceWhileAnotherHadItsPlaceMeanwhile) {
+TEST_F(Filter, RemovesAtItsEndAnMmThatWasTracedTwiceWhileAnotherSharedItsSlot) {
     const auto two = sharing(2);
     EXPECT_TRUE(trace_mm(two[0]));
     EXPECT_TRUE(trace_mm(two[1]));
@@ -157,7 +157,7 @@ TEST_F(Filter, LetsAnMmThatIsTornDownKeepItsPlace) {
     end(two[1]);
 }
 
-TEST_F(Filter, WantsTheNextMmAtAnAddress) {
+TEST_F(Filter, TracesTheNextMmAtAnAddress) {
     const u64 mm = sharing(1)[0];
     EXPECT_TRUE(trace_mm(mm));
     EXPECT_TRUE(emitted(mm, 0));
@@ -166,7 +166,7 @@ TEST_F(Filter, WantsTheNextMmAtAnAddress) {
     end(mm);
 }
 
-TEST_F(Filter, SaysWhereThereIsNoRoom) {
+TEST_F(Filter, ReportsAFullMap) {
     const auto two = sharing(2);
     hash_of(&mms).most = 1;
     EXPECT_TRUE(trace_mm(two[0]));
@@ -177,7 +177,7 @@ TEST_F(Filter, SaysWhereThereIsNoRoom) {
     end(two[0]);
 }
 
-TEST_F(Filter, TellsGroupsApartThatShareAPlace) {
+TEST_F(Filter, DistinguishesGroupsThatShareASlot) {
     const std::array<u32, 3> tgids{77, 77 + RSSLAG_GROUP_SLOTS, 77 + 2 * RSSLAG_GROUP_SLOTS};
     EXPECT_TRUE(trace_group(tgids[0]));
     EXPECT_TRUE(trace_group(tgids[1]));

@@ -84,7 +84,7 @@ TEST(Updates, AreReadInOrderRoundAndRound) {
     EXPECT_EQ(cpu.lost_ring, 0U);
 }
 
-TEST(Updates, WhichFindNoRoomAreCountedAndTheOthersStay) {
+TEST(Updates, ThatDoNotFitAreCountedAndTheOthersStay) {
     rsslag_cpu cpu{};
     UpdateBuffer buffer = buffer_of(cpu);
     for (u64 t = 1; t <= update_places; ++t)

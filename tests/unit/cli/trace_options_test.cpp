@@ -70,7 +70,7 @@ TEST(ParseTraceOptions, LimitsOnlyARecordingThatIsMade) {
     EXPECT_FALSE(parse(options));
 }
 
-TEST(ParseTraceOptions, RefusesRecordsThatAreNeverTold) {
+TEST(ParseTraceOptions, RefusesRecordsThatAreNeverMade) {
     TraceOptions options;
     options.events = true;
     ASSERT_TRUE(parse(options));

@@ -291,7 +291,7 @@ struct OneCpu {
     ModelTask *root;
 };
 
-TEST(Peaks, OfAnExecBeginAnew) {
+TEST(Peaks, OfAnExecStartAgain) {
     OneCpu scene;
     scene.touch(*scene.root, 300);
     const Pages before = scene.root->mm->rss_most;

@@ -16,11 +16,11 @@ using test::is_golden;
 using test::refusing_machine;
 using test::working_machine;
 
-TEST(Doctor, TellsWhatWorks) {
+TEST(Doctor, ShowsWhatWorks) {
     EXPECT_TRUE(is_golden(doctor_text(working_machine()), "doctor_works.txt"));
 }
 
-TEST(Doctor, TellsWhatIsMissingAndTheRemedy) {
+TEST(Doctor, ShowsWhatIsMissingAndTheRemedy) {
     EXPECT_TRUE(is_golden(doctor_text(refusing_machine()), "doctor_refuses.txt"));
 }
 

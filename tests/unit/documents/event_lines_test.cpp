@@ -95,7 +95,7 @@ TEST(EventText, DoesNotTakeAThreadsOwnCacheForThatOfAnotherMm) {
     EXPECT_FALSE(json_of(event).at("by_other").get<bool>());
 }
 
-TEST(EventText, TellsTheTeardownAndABirth) {
+TEST(EventText, MarksTheTeardownAndABirth) {
     EventLine event = flush_event(FlushReason::Exit);
     event.update.flags = RSSLAG_TEARDOWN | RSSLAG_EXITING;
     EXPECT_TRUE(contains(event_text(event, {}), "  teardown\n"));
@@ -105,7 +105,7 @@ TEST(EventText, TellsTheTeardownAndABirth) {
     EXPECT_TRUE(contains(event_text(event, {}), "  fault 0x7f1234567000 in kernel mode\n"));
 }
 
-TEST(EventText, SaysSoOfAnMmThatNobodyAskedFor) {
+TEST(EventText, MarksAnUpdateOfAnUntracedMm) {
     EventLine event = fault_event();
     event.pid = 0;
     event.applied = {};
@@ -218,7 +218,7 @@ TEST(TaskJson, NamesEachKindOfRecord) {
     EXPECT_EQ(type(RSSLAG_EXIT, RSSLAG_GROUP_DEAD), "exit");
 }
 
-TEST(TaskJson, TellsFaultsOnlyAtTheEnd) {
+TEST(TaskJson, HasFaultsOnlyAtTheEnd) {
     EXPECT_TRUE(json_of(task_event(RSSLAG_NEWTASK, 0)).at("user_faults").is_null());
     EXPECT_EQ(json_of(task_event(RSSLAG_EXIT, 0)).at("user_faults"), 0);
 }

@@ -44,7 +44,7 @@ TEST(MapsText, SaysWhyThereIsNothingExact) {
     EXPECT_TRUE(is_golden(text_of(document), "maps_without_counters.txt"));
 }
 
-TEST(MapsText, TellsWhatWasGivenUpAndWhatIsBesideRss) {
+TEST(MapsText, ShowsWhatWasGivenUpAndWhatRssDoesNotInclude) {
     MapsDocument document = maps_document();
     EXPECT_EQ(text_of(document).find("LazyFree"), std::string::npos);
     EXPECT_EQ(text_of(document).find("\nhugetlb"), std::string::npos);

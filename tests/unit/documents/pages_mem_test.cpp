@@ -124,7 +124,7 @@ MemDocument used_document() {
     return document;
 }
 
-TEST(MemText, TellsWhoseTheRestIs) {
+TEST(MemText, ListsTheUsersOfTheRest) {
     EXPECT_TRUE(is_golden(mem_text(used_document(), false, 40, ascii_style()), "mem_used.txt"));
 }
 
@@ -275,7 +275,7 @@ TEST(MemText, TellsTheStatusOfWhoCouldNotBeRead) {
     EXPECT_TRUE(failed[2]["status"].is_null());
 }
 
-TEST(MapsText, TellsTheStatusOfWhoseMappingsMayNotBeRead) {
+TEST(MapsText, ShowsTheStatusIfTheMappingsMayNotBeRead) {
     MapsDocument document;
     document.machine.page_size = {4096};
     document.kernel = "6.1.0";

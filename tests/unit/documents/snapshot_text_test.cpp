@@ -102,7 +102,7 @@ TEST(SnapshotText, ListsTheLargestCacherFirstWhateverItsSign) {
     EXPECT_NE(zero, std::string::npos);
 }
 
-TEST(SnapshotText, ListsNobodyWhereNothingIsCached) {
+TEST(SnapshotText, ListsNoThreadIfNothingIsCached) {
     SnapshotDocument document = cpu_document();
     document.processes[0].cpus.clear();
     document.processes[0].verdict.cached = {};
@@ -136,7 +136,7 @@ TEST(SharedLine, NamesAFewAndCountsTheRest) {
               "1, 2, 3, 4, 5, 6, 7, 8 and 2 more share one memory: each row shows all of it\n");
 }
 
-TEST(SnapshotText, BeginsWithTheSentence) {
+TEST(SnapshotText, StartsWithTheSentence) {
     const SnapshotDocument document = thread_document();
     const std::string sentence =
         core::sentence(document.processes[0].finding(), document.machine, document.calibration, core::as_kb);

@@ -203,7 +203,7 @@ TEST(TickJson, SaysNullWhereNoThreadsAreAskedForAndKeepsTheirSums) {
     EXPECT_EQ(parsed(tick).at("threads").dump(), "[]");
 }
 
-TEST(TickJson, TellsFinalTotalsOfWhatHasEndedAndNothingThatWasNotRead) {
+TEST(TickJson, HasFinalTotalsOfAnEndedProcessAndNothingThatWasNotRead) {
     const ordered_json json = parsed(ended_tick());
     EXPECT_EQ(json.at("state"), "exited");
     EXPECT_EQ(json.at("exact").at("rss"), 0);
@@ -258,7 +258,7 @@ TEST(TickJson, NeverAgreesAfterALossUntilAReadingHasPutItRight) {
     EXPECT_EQ(parsed(tick).at("verdict"), "agrees");
 }
 
-TEST(TickJson, LeavesAWindowThatNobodyWatchedAlone) {
+TEST(TickJson, DoesNotWidenAWindowThatWasNotWatched) {
     Tick tick = moving_tick();
     tick.ledger.rss_min = tick.ledger.rss_max = {};
     EXPECT_EQ(parsed(tick).at("window").dump(), R"({"min":20113,"max":20177,"updates":9})");

@@ -103,7 +103,7 @@ TEST_F(TickText, SaysHowOldAWalkOfAnEarlierTickIs) {
     EXPECT_TRUE(contains(tick_lines(tick, {}, false), "AGREES @1.2s\n"));
 }
 
-TEST_F(TickText, TellsEachPageThatIsApart) {
+TEST_F(TickText, ShowsUnexplainedPagesAndDisagreements) {
     Tick tick = thread_tick();
     tick.process.verdict.verdict = core::Verdict::Unexplained;
     tick.process.verdict.residual = core::Pages{-3};
@@ -204,7 +204,7 @@ TEST_F(TickText, NeverLetsAHostileNameThrough) {
     EXPECT_TRUE(contains(text, "x\\x1b[2J\\x0a\\xe2\\x80\\xae\\xff "));
 }
 
-TEST_F(SummaryText, TellsTheWholeTraceInAHandfulOfLines) {
+TEST_F(SummaryText, ShowsTheWholeTraceInAFewLines) {
     EXPECT_TRUE(is_golden(summary_text(thread_summary(), {}), "summary_thread.txt"));
     EXPECT_TRUE(is_golden(summary_text(cpu_summary(), {}), "summary_cpu.txt"));
 }

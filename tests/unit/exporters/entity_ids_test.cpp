@@ -35,7 +35,7 @@ TEST(EntityIds, GivesTheSameNumbersToTheSameOnes) {
     EXPECT_EQ(ids.processes()[0].last_t_ns, 7U);
 }
 
-TEST(EntityIds, KnowsNobodyByTheNumberZero) {
+TEST(EntityIds, HaveNoEntityForTheNumberZero) {
     EntityIds ids;
     const auto found = ids.of(stamp(1, 0, 0));
     EXPECT_FALSE(found.process || found.thread || found.mm);
@@ -56,7 +56,7 @@ TEST(EntityIds, TakesAPidThatIsGivenAgainForAnotherProcess) {
     EXPECT_EQ(ids.processes()[0].state, core::State::Exited);
 }
 
-TEST(EntityIds, TakesATidThatBeginsAgainForAnotherThread) {
+TEST(EntityIds, TakesATidThatStartsAgainForAnotherThread) {
     EntityIds ids;
     const auto before = ids.of(stamp(1, 10, 11));
     const auto seen = ids.of_task(task(TaskRow::Type::Seen, stamp(2, 10, 11)));

@@ -77,7 +77,7 @@ MappingRow mapped_with(std::string_view mapping, std::uint8_t id) {
     return row;
 }
 
-TEST(Growth, TellsTheBuildIdOfAFileUnlessThereWereSeveral) {
+TEST(Growth, HasTheBuildIdOfAFileUnlessThereWereSeveral) {
     GrowthByName growth;
     growth.note(mapped_with("/lib/a.so", 1));
     growth.note(mapped_with("/lib/a.so", 1));

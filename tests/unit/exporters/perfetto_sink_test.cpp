@@ -174,7 +174,7 @@ TEST(PerfettoSink, CountersAreThoseOfTheReport) {
     EXPECT_EQ(walked[0].value, 158 * 4096);
 }
 
-TEST(PerfettoSink, TellsFlushesOnThreadsAndFoldsOnCpus) {
+TEST(PerfettoSink, ShowsFlushesOnThreadsAndFoldsOnCpus) {
     const Trace trace(bytes_of(test::recorded()));
     ASSERT_EQ(trace.instants.size(), 3U);
     const Event &flush = trace.instants[0];

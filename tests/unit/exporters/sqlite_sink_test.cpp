@@ -100,7 +100,7 @@ TEST_P(SqliteSink, HasAValueInEachColumnOfSomeRow) {
     EXPECT_EQ(empty, unknown);
 }
 
-TEST_P(SqliteSink, TellsWhoseItIsInOneRow) {
+TEST_P(SqliteSink, IdentifiesTheRecordingInOneRow) {
     EXPECT_EQ(query("SELECT * FROM trace"),
               (Rows{{"NULL", "0", "NULL", "NULL", "6.1.0-rsslag", std::string(core::name(GetParam())), "4", "4096",
                      "2023-11-14T22:13:20.000Z"}}));
@@ -166,7 +166,7 @@ TEST_P(SqliteSink, AnswersTheQueriesOfTheManual) {
 }
 
 /// A record of a damaged recording: its task has no known PID.
-TEST(SqliteSinkErrors, TakesATickOfAProcessThatNobodyKnows) {
+TEST(SqliteSinkErrors, AcceptsATickOfAnUnknownProcess) {
     const auto sink = sqlite_sink(":memory:");
     ASSERT_TRUE(sink->begin(test::facts()).ok());
     const core::Status put = sink->row(test::tick(test::kSecond, 0, 10, 10));

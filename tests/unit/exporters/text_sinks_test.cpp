@@ -139,7 +139,7 @@ TEST(Jsonl, HasNoNameForAMemberThatIsNotKnown) {
     EXPECT_EQ(document.at("flushed"), nullptr);
 }
 
-TEST(Jsonl, TellsInEachRowWhoseItIs) {
+TEST(Jsonl, IdentifiesTheRecordingInEachRow) {
     test::Recorded all = recorded();
     all.head.host = "alpha,\"1\"";
     all.head.boot_id = "b";

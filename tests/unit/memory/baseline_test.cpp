@@ -42,7 +42,7 @@ core::Assertion parsed(std::string_view text) {
     return assertions.ok() ? assertions->front() : core::Assertion{};
 }
 
-TEST(Baseline, JudgesGrowthOnlyWhereThereIsOne) {
+TEST(Baseline, EvaluatesGrowthOnlyWithABaseline) {
     procfs::MapSums now;
     now.private_clean = {10};
     now.private_dirty = {30};

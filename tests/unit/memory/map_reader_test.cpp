@@ -175,7 +175,7 @@ TEST_F(MapReaderTest, FindsItsOwnCodeInItsElfFile) {
     EXPECT_GT(text->resident.n, 0) << "this test itself runs in it";
 }
 
-TEST_F(MapReaderTest, RefusesAnElfFileThatNobodyMaps) {
+TEST_F(MapReaderTest, RefusesAnElfFileThatIsNotMapped) {
     const auto mapped = reader_->read(*process_);
     ASSERT_TRUE(mapped);
     const auto elf = count_elf_pages(*process_, *mapped, "no-such-file.so*", [] { return false; });

@@ -164,7 +164,7 @@ TEST(Used, ABalloonCountsWhereMemTotalHasIt) {
     EXPECT_EQ(sum(of(info, machine)), Kilobytes{700'000});
 }
 
-TEST(Used, AnOlderKernelTellsOfABalloonByItsEvents) {
+TEST(Used, AnOlderKernelReportsABalloonByItsEvents) {
     MachineMemory machine;
     machine.balloon_in_total = true;
     machine.vmstat.balloon_inflate = Pages{300};
@@ -189,7 +189,7 @@ TEST(Used, ZswapOutsideOfZsmallocIsNotForgotten) {
     EXPECT_EQ(row(of(info, machine), UsedBy::Compressed), Kilobytes{4'000});
 }
 
-TEST(Used, TellsHowFarTheMachineWentMeanwhile) {
+TEST(Used, ShowsTheChangeOfTheMachineMeanwhile) {
     procfs::MemInfo before = meminfo(), after = meminfo();
     after.free = Kilobytes{295'000};
     after.anon_pages = Kilobytes{94'000};

@@ -48,7 +48,7 @@ TEST(Exposition, NamesAreOneLineEach) {
     EXPECT_EQ(lines_with(all, "rsslag_processes{").size(), 1U);
 }
 
-TEST(Exposition, TellsOfThoseThatAreTraced) {
+TEST(Exposition, HasTheMetricsOfTracedProcesses) {
     Exposition all = exposition();
     EXPECT_TRUE(lines_with(text(all, Format::Prometheus), "rsslag_trace").empty());
     TracedGroup group;

@@ -43,7 +43,7 @@ TEST(TracedGroups, SumUpWhatLivesAndWhatHasEnded) {
     EXPECT_EQ(result[0].peak_to.n, 301);
 }
 
-TEST(TracedGroups, EndOnceTheEndIsTold) {
+TEST(TracedGroups, EndAfterTheirEndWasReported) {
     TracedGroups groups(10);
     take(groups, tick(1, "a", 10, 100, core::State::Exited));
     ASSERT_EQ(groups.groups().size(), 1U) << "the process lived between two calls";
@@ -107,7 +107,7 @@ TEST(TracedGroups, AreNoMoreThanAskedForAndNoCountGoesBack) {
     EXPECT_EQ(result[1].counts.updates, 21U) << "a process counted in `other` must stay there";
 }
 
-TEST(TracedGroups, SayWhatIsInDoubt) {
+TEST(TracedGroups, MarkWhatIsUncertain) {
     TracedGroups groups(10);
     core::Tick doubtful = tick(1, "a", 10, 100);
     doubtful.needs_resync = doubtful.ledger.extremes.lossy = true;

@@ -60,7 +60,7 @@ Bytes operator+(Bytes a, const Bytes &b) {
     return a;
 }
 
-TEST(SideBand, TellsWhatIsMappedWhereByWhom) {
+TEST(SideBand, DecodesMappingsWithTheirProcess) {
     const auto changes = mapping_changes(
         mapped() + record(PERF_RECORD_MMAP2, mmap2_body(0x5000, 0x1000, PROT_READ | PROT_WRITE,
                                                         MAP_SHARED | MAP_HUGETLB | MAP_GROWSDOWN, "//anon")));
@@ -78,7 +78,7 @@ TEST(SideBand, TellsWhatIsMappedWhereByWhom) {
     EXPECT_EQ(changes[1].range.name, "") << "maps shows no name for it";
 }
 
-TEST(SideBand, TellsTheBuildIdWhereTheKernelHasPutOne) {
+TEST(SideBand, DecodesTheBuildIdIfTheRecordHasOne) {
     Bytes body = mmap2_body(0x1000, 0x2000, PROT_READ, MAP_PRIVATE, "/lib/a.so");
     constexpr std::size_t kAt = 32;  // behind pid, tid, start, length and offset
     body[kAt] = std::byte{16};
@@ -94,7 +94,7 @@ TEST(SideBand, TellsTheBuildIdWhereTheKernelHasPutOne) {
     EXPECT_EQ(mapping_changes(record(PERF_RECORD_MMAP2, body, PERF_RECORD_MISC_MMAP_BUILD_ID))[0].build_id.size, 20);
 }
 
-TEST(SideBand, TellsOfAnExecAndNotOfAnotherName) {
+TEST(SideBand, ReportsAnExecAndNoOtherChangeOfTheName) {
     Bytes body;
     put(body, std::int32_t{40});
     put(body, std::int32_t{41});
@@ -106,7 +106,7 @@ TEST(SideBand, TellsOfAnExecAndNotOfAnotherName) {
     EXPECT_EQ(changes[0].pid, 40);
 }
 
-TEST(SideBand, TellsHowManyWereLost) {
+TEST(SideBand, ReportsTheNumberOfLostRecords) {
     Bytes body;
     put(body, std::uint64_t{9});
     put(body, std::uint64_t{51});
@@ -122,7 +122,7 @@ TEST(SideBand, PassesOverWhatItDoesNotKnow) {
     EXPECT_EQ(changes[0].range.name, "/lib/a.so");
 }
 
-TEST(SideBand, TellsNothingOfARecordThatLacksPartOfItsBody) {
+TEST(SideBand, IgnoresARecordWithATruncatedBody) {
     Bytes body = mmap2_body(0x1000, 0x2000, PROT_READ, MAP_PRIVATE, "/lib/a.so");
     for (std::size_t size = 0; size < 64; size += 8)
         EXPECT_TRUE(

@@ -218,7 +218,7 @@ TEST(Tracepoints, AreAbsentWhereBtfHasNone) {
     EXPECT_FALSE(traits.handle_mm_fault);
 }
 
-TEST(Tracepoints, AFaultHandlerThatIsToldOfNoRegistersCannotTellWhoAskedForThePage) {
+TEST(Tracepoints, AFaultHandlerWithoutRegistersCannotShowTheCauseOfAPage) {
     KernelBtf kernel;
     kernel.function("handle_mm_fault", 3);  // 5.8
     EXPECT_FALSE(traits_of(kernel.get()).handle_mm_fault);

@@ -37,7 +37,7 @@ Mapping mapping(const Like &like, std::int64_t size, std::int64_t rss, std::int6
 
 const Devices kDevices{"00:01", {"00:2d"}, {"08:01"}};
 
-TEST(Backing, IsToldByTheDeviceNotByTheName) {
+TEST(Backing, FollowsFromTheDeviceNotFromTheName) {
     const auto backing = [](const Like &like) { return backing_of(mapping(like, 4, 0, 0), kDevices); };
     EXPECT_EQ(backing({""}), Backing::Anonymous);
     EXPECT_EQ(backing({"[heap]"}), Backing::Anonymous);

@@ -35,7 +35,7 @@ TEST(MemoryUse, GroupsCountEachProcessOnce) {
     EXPECT_EQ(total(users).pss, Kilobytes{175});
 }
 
-TEST(MemoryUse, SwapIsTheShareWhereTheKernelTellsIt) {
+TEST(MemoryUse, SwapIsTheShareIfTheKernelReportsIt) {
     SmapsFields sums;
     sums.swap = Kilobytes{100};
     EXPECT_EQ(use_of(sums).swap, Kilobytes{100});

@@ -86,7 +86,7 @@ TEST_F(MadeUpProc, SaysNoProcessWhereThereIsNoDirectory) {
     EXPECT_EQ(Process::open(-1, root()).error().kind, Kind::Gone);
 }
 
-TEST_F(MadeUpProc, TellsAFileThatTheKernelLacksFromAProcessThatIsGone) {
+TEST_F(MadeUpProc, DistinguishesAFileThatTheKernelLacksFromAProcessThatHasEnded) {
     put("8063/stat", golden("6.18/stat"));
     EXPECT_EQ(process().smaps_rollup_text().error().kind, Kind::Unsupported);
     EXPECT_EQ(process().read("pagemap").error().kind, Kind::Unsupported);

@@ -88,7 +88,7 @@ TEST_F(FilesTest, TheOldestGoBeforeMoreThanTheLimitIsThere) {
     EXPECT_EQ(files->kept(), 701U);
 }
 
-TEST_F(FilesTest, RefusesAtTheBeginWhatASegmentWouldMeet) {
+TEST_F(FilesTest, RefusesAtTheStartAFileWithTheNameOfASegment) {
     put_there("trace.0007");
     const auto refused = Files::create(path_, limited_);
     ASSERT_FALSE(refused);
@@ -119,7 +119,7 @@ TEST_F(FilesTest, WhatCameInTheWayMeanwhileStaysUnlessForced) {
     }
 }
 
-TEST_F(FilesTest, WhatSomebodyElsePutThereIsNeitherRenamedNorDeleted) {
+TEST_F(FilesTest, AFileOfAnotherProcessIsNeitherRenamedNorDeleted) {
     auto files = Files::create(path_, limited_);
     ASSERT_TRUE(files);
     ASSERT_EQ(files->write(std::string(600, 'x')), 0);
@@ -178,7 +178,7 @@ std::vector<std::byte> noise(std::size_t records, std::mt19937_64 &dice) {
     return bytes;
 }
 
-TEST_F(SegmentsTest, TellsWhenOneIsFullAndKeepsTheLimit) {
+TEST_F(SegmentsTest, ReportsAFullSegmentAndKeepsTheLimit) {
     limited_.max_bytes = 256 << 10;
     auto writer = Writer::create(path_, limited_);
     ASSERT_TRUE(writer);

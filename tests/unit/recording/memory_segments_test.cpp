@@ -57,7 +57,7 @@ TEST(MemorySegments, KeepTheNewestWithinTheirBytes) {
     EXPECT_GT(records * sizeof(rsslag_update), kMost) << "the unpacked records are larger than the limit";
 }
 
-TEST(MemorySegments, TakeNothingBeforeTheyBeginNorMoreThanTheyMay) {
+TEST(MemorySegments, AcceptNothingBeforeTheFirstStartOrBeyondTheLimit) {
     MemorySegments memory(kMost);
     EXPECT_TRUE(memory.full());
     EXPECT_FALSE(memory.add(storm(0)));

@@ -35,7 +35,7 @@ bool is_part(const std::vector<std::byte> &read, const std::vector<std::byte> &w
 }
 
 /// Reads like a disk with a bad sector.
-TEST(Reader, TellsWhatCannotBeReadFromTheEndOfTheFile) {
+TEST(Reader, DistinguishesAReadErrorFromTheEndOfTheFile) {
     const Bytes bytes = test::small_trace(4);
     const Input whole = test::input_of(bytes);
     const auto positions = Reader::open(whole, "it")->positions();
@@ -94,7 +94,7 @@ TEST(Reader, RefusesAHeaderThatNoMachineHas) {
     }
 }
 
-TEST(Reader, ComesBackWhereItIsToldToStop) {
+TEST(Reader, ReturnsWhenAStopIsRequested) {
     Bytes bytes = small_trace(1);
     bytes.insert(bytes.size() / 2, std::size_t{1} << 20, '\0');
     Input input = test::input_of(bytes);
@@ -108,7 +108,7 @@ TEST(Reader, ComesBackWhereItIsToldToStop) {
     EXPECT_FALSE(reader->complete());
 }
 
-TEST(Reader, TellsAllThatWasWritten) {
+TEST(Reader, ReturnsAllThatWasWritten) {
     const Reported reported = read_all(small_trace(kChunks));
     ASSERT_TRUE(reported.opened);
     EXPECT_TRUE(reported.complete);
@@ -117,7 +117,7 @@ TEST(Reader, TellsAllThatWasWritten) {
     EXPECT_EQ(reported.events, kChunks * 2U);
 }
 
-TEST(Reader, OfAFileCutAtAnyByteTellsAllWholeChunksAndWhatIsMissing) {
+TEST(Reader, OfAFileTruncatedAtAnyByteReturnsAllWholeChunksAndWhatIsMissing) {
     const Bytes bytes = small_trace(kChunks);
     const Reported all = read_all(bytes);
     std::size_t before = 0;
@@ -237,7 +237,7 @@ TEST(Reader, GoesOnAtAnyChunk) {
     EXPECT_EQ(Reader::open(input_of(damaged), "it")->positions().size(), std::size_t{kChunks - 1});
 }
 
-TEST(Reader, TellsThePeakWhereItIsKnown) {
+TEST(Reader, ReturnsThePeakIfItIsKnown) {
     const auto with = [](const std::optional<Peak> &peak) {
         Bytes bytes;
         Assembler assembler([&bytes](const Bytes &more) { bytes += more; });

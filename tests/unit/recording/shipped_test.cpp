@@ -39,7 +39,7 @@ TEST(Shipped, RecordingsAreReadToTheirEnd) {
     }
 }
 
-TEST(Shipped, RecordingCutAtAnyByteTellsItsWholeChunks) {
+TEST(Shipped, RecordingTruncatedAtAnyByteHasItsWholeChunks) {
     const Bytes bytes = shipped("quiet-6.1.rsslag");
     const std::size_t all = read_all(bytes).events;
     std::size_t before = 0;

@@ -53,7 +53,7 @@ class WriterTest : public testing::Test {
     std::string path_;
 };
 
-TEST_F(WriterTest, WritesWhatAReaderTells) {
+TEST_F(WriterTest, WritesWhatAReaderReturns) {
     const auto records = test::storm(0, 50'000, 1);
     {
         auto writer = Writer::create(path_, {});
@@ -71,7 +71,7 @@ TEST_F(WriterTest, WritesWhatAReaderTells) {
     EXPECT_EQ(reported.records.size(), 3 * records.size());
 }
 
-TEST_F(WriterTest, LetsNobodyElseRead) {
+TEST_F(WriterTest, CreatesAFileThatNoOtherUserMayRead) {
     auto writer = Writer::create(path_, {});
     ASSERT_TRUE(writer);
     struct stat status {};
@@ -108,7 +108,7 @@ TEST_F(WriterTest, RefusesADirectoryAndWhatIsNoFileAlsoWithForce) {
     EXPECT_FALSE(Writer::create((directory_ / "none" / "trace").string(), force));
 }
 
-TEST_F(WriterTest, CountsWhatFindsNoRoomAndSaysSoInTheRecording) {
+TEST_F(WriterTest, CountsWhatDoesNotFitAndRecordsTheNumber) {
     constexpr std::size_t kSome = 1'000;
     // More than the queue ever holds.
     constexpr std::size_t kMany = (std::size_t{64} << 20) / sizeof(rsslag_update) + 1;
@@ -130,7 +130,7 @@ TEST_F(WriterTest, CountsWhatFindsNoRoomAndSaysSoInTheRecording) {
     EXPECT_EQ(counted.read, 2 * kSome);
 }
 
-TEST_F(WriterTest, CountsWhatFindsNoRoomWhereItFallsBehind) {
+TEST_F(WriterTest, CountsWhatDoesNotFitWhenItFallsBehind) {
     RSSLAG_LONG_ONLY("the scheduler determines how far a thread falls behind");
     constexpr std::size_t kEach = 100'000;
     const auto records = test::storm(0, kEach, 1);

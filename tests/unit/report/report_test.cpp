@@ -360,7 +360,7 @@ TEST(Report, AThreadThatEndedJustBeforeALossMayBeAmongWhatWasLost) {
         << "a reading came between its end and the loss";
 }
 
-TEST(Report, TellsTwoProcessesOfOneNumberApart) {
+TEST(Report, KeepsTwoProcessesWithTheSamePidApart) {
     exporters::TickRow last = exporters::test::tick(2 * kSecond, 10, 0, 0);
     last.state = core::State::Exited;
     last.extremes = exporters::test::tick(kSecond, 10, 50, 40).extremes;
@@ -474,7 +474,7 @@ TEST(ReportJson, TheDifferenceHasTheKeysOfItsSchema) {
     EXPECT_EQ(document.at("change").at("residual"), nullptr) << "the second recording has no walk";
 }
 
-TEST(ReportText, TellsTheStory) {
+TEST(ReportText, ShowsTheWholeReport) {
     const std::string text = report_text(report_of(recorded()), {});
     for (const char *part :
          {"on Linux 6.1.0-rsslag x86_64: thread scheme", "12 records: at least 3 updates", "lost 3 of 15: 3 ring_full",

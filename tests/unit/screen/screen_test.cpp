@@ -97,7 +97,7 @@ TEST_F(Screens, ShowWhatGrewByMappingAndByThread) {
     EXPECT_FALSE(contains(shown(screen), "GREW BY"));
 }
 
-TEST_F(Screens, SayWhereNobodyToldOfMappings) {
+TEST_F(Screens, ShowThatMappingsAreNotTraced) {
     LiveScreen screen = classic_screen({});
     press(screen, "g");
     EXPECT_TRUE(contains(shown(screen), "growth is not known"));

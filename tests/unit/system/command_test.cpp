@@ -120,7 +120,7 @@ TEST_F(CommandTest, LivesOnWhileItIsWaitedForAndEndsWithTerm) {
     EXPECT_EQ(command->wait(std::nullopt, stop), 128 + SIGTERM);
 }
 
-TEST_F(CommandTest, IsNotWaitedForOnceRsslagIsToldToStop) {
+TEST_F(CommandTest, IsNotWaitedForOnceAStopIsRequested) {
     auto command = Command::prepare({"sleep", "1000"}, true);
     ASSERT_TRUE(command);
     ASSERT_TRUE(command->release());
@@ -140,7 +140,7 @@ class InvokingUser : public testing::Test {
     Environment environment_;
 };
 
-TEST_F(InvokingUser, IsNobodyElseWithoutSudo) {
+TEST_F(InvokingUser, IsNoOtherUserWithoutSudo) {
     const auto user = invoking_user();
     ASSERT_TRUE(user);
     EXPECT_FALSE(*user);
@@ -159,7 +159,7 @@ TEST_F(InvokingUser, IsWhomSudoNamesAlsoWhereNoDirectoryKnowsThem) {
     EXPECT_EQ((*user)->home, "/");
 }
 
-TEST_F(InvokingUser, IsNobodyElseWhereRootCalledSudo) {
+TEST_F(InvokingUser, IsNoOtherUserIfRootCalledSudo) {
     setenv("SUDO_UID", "0", 1);
     const auto user = invoking_user();
     ASSERT_TRUE(user);

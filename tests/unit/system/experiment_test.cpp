@@ -35,7 +35,7 @@ TEST(Experiment, OtherThreadsMayDisturbAStep) {
     EXPECT_EQ(classify_steps(steps(1, 24, -7)), Truth::Exact);
 }
 
-TEST(Experiment, WhatIsNeitherTellsNothing) {
+TEST(Experiment, GivesUnknownForAFileThatIsNeither) {
     EXPECT_EQ(classify_steps(steps(2)), Truth::Unknown);
     auto half = steps(0);
     for (std::size_t i = 12; i < half.size(); ++i)

@@ -47,7 +47,7 @@ void use_cpu(std::uint64_t ns) {
     }
 }
 
-TEST(OwnCost, RightAfterTheBeginningIsNotAWholeCpu) {
+TEST(OwnCost, RightAfterTheStartIsNotAWholeCpu) {
     const Times begin = Times::now();
     OwnCostMeter meter(1'000'000'000);
     use_cpu(20'000'000);

@@ -38,7 +38,7 @@ struct Long {
     std::promise<void> go, ended;
 };
 
-TEST(Walker, IsLeftBehindWhereItTakesLongerThanIsWanted) {
+TEST(Walker, IsAbandonedIfItTakesLongerThanRequested) {
     const auto job = std::make_shared<Long>();
     {
         Walker walker(at_once, std::chrono::milliseconds(0));

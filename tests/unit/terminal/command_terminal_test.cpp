@@ -88,7 +88,7 @@ TEST_F(CommandTerminalTest, ShowsALineThatHasNotEndedYet) {
     EXPECT_EQ(shown("first\n$ "), (Lines{"first", "$ "}));
 }
 
-TEST_F(CommandTerminalTest, TellsNewsOnce) {
+TEST_F(CommandTerminalTest, ReportsNewOutputOnce) {
     shown("x\n");
     EXPECT_FALSE(terminal_->take_output());
 }

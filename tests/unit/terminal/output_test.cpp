@@ -34,7 +34,7 @@ TEST(Print, WritesAllOfIt) {
     EXPECT_TRUE(printed);
 }
 
-TEST(Print, TellsAReaderWhoHasGoneFromWhatCannotBeWritten) {
+TEST(Print, DistinguishesAClosedPipeFromAFailedWrite) {
     std::signal(SIGPIPE, SIG_IGN);
     std::array<int, 2> ends{};
     ASSERT_EQ(pipe(ends.data()), 0);

@@ -107,7 +107,7 @@ TEST(Printer, WritesAllOfItInOrder) {
     EXPECT_EQ(got, expected);
 }
 
-TEST(Printer, DropsWholeLinesWhereNobodyReadsAndSaysWhere) {
+TEST(Printer, DropsWholeLinesWithoutAReaderAndMarksTheGap) {
     Pipe pipe;
     if (!pipe.as_wanted()) GTEST_SKIP() << "the capacity of a pipe cannot be set to " << kPipe << " bytes";
     std::string got;
@@ -210,7 +210,7 @@ TEST(Printer, IsNotHeldByAReaderThatStandsStillOnceItIsStopped) {
     EXPECT_EQ(done.error().what, "cannot write the last 960 lines: the reader stopped reading");
 }
 
-TEST(Printer, TellsAReaderWhoHasGone) {
+TEST(Printer, ReportsThatTheReaderHasClosedThePipe) {
     std::signal(SIGPIPE, SIG_IGN);
     Pipe pipe;
     pipe.out.reset();

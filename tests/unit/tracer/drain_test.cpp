@@ -52,7 +52,7 @@ TEST(Drain, CollectsAllThatIsThereHoweverMuchWaits) {
     EXPECT_EQ(rings.looks_of_others(), 1U) << "the thread must pause if too many bytes wait";
 }
 
-TEST(Drain, CollectsAllThatTheSideBandHasTold) {
+TEST(Drain, CollectsAllRecordsOfTheSideBand) {
     Behind result;
     std::size_t bytes = 0;
     {

@@ -170,7 +170,7 @@ class TracerTest : public testing::Test {
     std::vector<std::string> &reported_ = kept_.reported;
 };
 
-TEST_F(TracerTest, RecordsWhatReplaysAsItWasTold) {
+TEST_F(TracerTest, RecordsWhatReplaysAsItWasReported) {
     record();
     ASSERT_TRUE(tracer_->attach(kPid));
     for (const int lost : {0, 0, 3, 0, 1}) {
@@ -254,7 +254,7 @@ TEST_F(TracerTest, MatchesByTheCgroupThatHasThePathNow) {
     EXPECT_EQ(kernel_->times_matched(pattern.cgroup), 2U);
 }
 
-TEST_F(TracerTest, BeginsEachSegmentWithWhatIsTrueByThen) {
+TEST_F(TracerTest, StartsEachSegmentWithTheStateOfThatMoment) {
     record(std::uint64_t{1} << 20);
     ASSERT_TRUE(tracer_->attach(kPid));
     round();

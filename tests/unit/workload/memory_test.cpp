@@ -27,7 +27,7 @@ TEST(Single, TouchesItsMemoryInOneThread) {
     EXPECT_EQ(held.mapping_kb("Anonymous:"), 1'024);
 }
 
-TEST(SharedAnon, IsResidentAndSharedWithNobody) {
+TEST(SharedAnon, IsResidentAndSharedWithNoOtherProcess) {
     const HeldWorkload held("shared-anon");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), 51'200);
