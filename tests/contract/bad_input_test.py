@@ -32,7 +32,7 @@ class Words(unittest.TestCase):
     def test_one_bad_word_spoils_all(self):
         self.refused('snapshot', str(os.getpid()), 'abc', says=["'abc'"])
 
-    def test_a_thread_is_told_from_its_process(self):
+    def test_a_thread_is_distinguished_from_its_process(self):
         done = threading.Event()
         thread = threading.Thread(target=done.wait)
         thread.start()

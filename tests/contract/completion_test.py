@@ -180,7 +180,7 @@ class Bash(Shell):
             if not more:
                 self.assertFalse(nospace, line)
 
-    def test_a_process_has_its_name_beside_it_where_all_are_listed(self):
+    def test_a_process_has_its_name_next_to_it_if_all_are_listed(self):
         with Named('aim') as aim, Named('aim 2') as other:
             common = os.path.commonprefix((aim.pid, other.pid))
             self.assertTrue({aim.pid, other.pid} <= self.replies(f'rsslag live {common}')[0])

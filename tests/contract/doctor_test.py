@@ -67,7 +67,7 @@ class Doctor(unittest.TestCase):
     def test_text_in_a_plain_locale_is_ascii(self):
         self.assertTrue(rsslag('doctor', env=environment(LC_ALL='C')).raw_out.isascii())
 
-    def test_each_hook_is_told_where_tracing_works(self):
+    def test_each_hook_is_shown_if_tracing_works(self):
         if why_no_tracing():
             self.skipTest(why_no_tracing())
         document = rsslag('doctor', '--json').document()
@@ -95,7 +95,7 @@ class Unprivileged(unittest.TestCase):
         for word in ('CAP_BPF', 'CAP_PERFMON', 'chgrp', 'chmod', 'setcap', 'does not work'):
             self.assertIn(word, ran.out)
 
-    def test_it_says_what_the_remedy_gives_away(self):
+    def test_it_shows_which_access_the_remedy_gives(self):
         text = as_nobody('doctor').out
         self.assertRegex(text, r'(?i)members of GROUP can then|who may also become root')
 

@@ -128,12 +128,12 @@ class Headless(TracingTest):
         assert_snapshot(self, ran.document())
         return [process['pid'] for process in ran.document()['processes']]
 
-    def test_its_own_files_say_nothing(self):
+    def test_its_own_files_show_no_memory(self):
         self.assertEqual(contract.stat_fields(self.pid)[21], '0')
         self.assertEqual(set(Path(f'/proc/{self.pid}/statm').read_text().split()), {'0'})
         self.assertNotIn('VmRSS', Path(f'/proc/{self.pid}/status').read_text())
 
-    def test_what_ps_and_top_show_is_told_as_it_is(self):
+    def test_what_ps_and_top_show_is_reported(self):
         said = {}
         if shutil.which('ps'):
             said['ps'] = subprocess.run(['ps', '-o', 'rss=', '-p', str(self.pid)], capture_output=True, text=True, check=True).stdout
@@ -187,7 +187,7 @@ class Headless(TracingTest):
         self.assertEqual(process['readers']['stat']['rss_kb'], 0)
         self.assertEqual(process['comm'], NAME)
 
-    def test_top_and_live_and_snapshot_say_one_lag(self):
+    def test_top_and_live_and_snapshot_show_one_lag(self):
         (process,) = snapshot('--json', self.pid).document()['processes']
         (row,) = [row for row in rsslag('top', '--once', '--json').document()['processes'] if row['pid'] == self.pid]
         with Live('--format', 'jsonl', '--duration', '60', self.pid) as trace:
@@ -227,7 +227,7 @@ class Headless(TracingTest):
         with Live('--format', 'jsonl', '--duration', '60', '--no-wait', '--comm', NAME) as trace:
             self.assertEqual(trace.document()['pid'], self.pid)
 
-    def test_maps_says_what_top_reads_and_what_is_right(self):
+    def test_maps_shows_what_top_reads_and_what_is_right(self):
         ran, walked = beside(self.pid, self.tid, lambda: rsslag('maps', '--json', '--each', str(self.pid)))
         self.assertEqual((ran.status, ran.err), (0, ''), ran)
         assert_valid(self, 'maps', ran.document())

@@ -106,7 +106,7 @@ class OneProcess(TracingTest):
         cls.held = Held('classic', '--threads', '100')
         cls.addClassCleanup(cls.held.__exit__)
 
-    def test_bpf_tells_everything_and_what_smaps_rollup_sums_up(self):
+    def test_bpf_provides_all_fields_and_the_sums_of_smaps_rollup(self):
         found = exact(self.held.pid)
         self.assertEqual((found['way'], found['pid'], found['comm'], found['threads']), ('BPF', self.held.pid, 'classic', 101))
         self.assertEqual(found['rss'], rollup_pages(self.held.pid))
@@ -117,7 +117,7 @@ class OneProcess(TracingTest):
         self.assertEqual(found['rss'], sum(found[f'exact.{member}'] for member in ('file', 'anon', 'shmem')))
         self.assertLessEqual(abs(found['cached_rss']), found['bound_rss'])
 
-    def test_it_is_what_the_command_says(self):
+    def test_it_equals_the_command(self):
         process = snapshot(self.held.pid, '--json').document()
         found = exact(self.held.pid)
         self.assertEqual(found['scheme'], process['scheme'])
@@ -139,7 +139,7 @@ class OneProcess(TracingTest):
         self.assertEqual((found['way'], found['rss'], found['lag']), ('smaps_rollup', known['rss'], known['lag']))
         self.assertEqual(found['known'], LAG | BOUND | SWAP | THREADS)
 
-    def test_threads_that_ask_at_once_are_told_the_same(self):
+    def test_concurrent_threads_get_the_same_result(self):
         told = set(user('threads', self.held.pid).split())
         self.assertEqual(told, {str(rollup_pages(self.held.pid))})
 
@@ -165,7 +165,7 @@ class OneProcess(TracingTest):
                          ['size 1 left 8 ninth 9', f'short {ARGUMENT}', f'null {ARGUMENT} {ARGUMENT}'])
 
     @needs_root
-    def test_without_rights_another_users_process_is_told_by_status_or_refused_with_a_remedy(self):
+    def test_without_rights_another_users_process_is_read_by_status_or_refused_with_a_remedy(self):
         expected = rollup_pages(self.held.pid)
         if status_is_exact():
             found = exact(self.held.pid, **NOT_PRIVILEGED)
@@ -177,7 +177,7 @@ class OneProcess(TracingTest):
             self.assertIn(remedy, refused.exception.remedy)
             self.assertNotIn('setcap', refused.exception.remedy)
 
-    def test_python_says_the_same(self):
+    def test_python_returns_the_same(self):
         told = python(f'import rsslag; r = rsslag.exact({self.held.pid}); '
                       'print(r.rss.pages, r.rss.bytes, r.rss.kib, r.way, r.comm, r.threads, r.exact.anon.pages, r.lag.pages)')
         found = exact(self.held.pid)
@@ -223,7 +223,7 @@ class ManyProcesses(TracingTest):
             self.assertIn('unreadable', head.decode())
 
     @needs_root
-    def test_python_says_how_many_it_may_not_read(self):
+    def test_python_returns_how_many_it_may_not_read(self):
         told = python('''
 import rsslag
 with rsslag.Handle(ways=rsslag.Way.ROLLUP) as handle:
@@ -294,7 +294,7 @@ class Errors(TracingTest):
             exact(*args, **more)
         return failed.exception
 
-    def test_a_pid_that_nobody_has(self):
+    def test_a_pid_that_no_process_has(self):
         for ways in (0, STATUS | ROLLUP, ROLLUP):
             failed = self.failure(no_such_pid(), ways)
             self.assertEqual((failed.status, failed.what), (GONE, f'no process {no_such_pid()}'))
@@ -347,7 +347,7 @@ class Manners(unittest.TestCase):
             told = user('unchanged', os.getpid(), **rights).splitlines()
             self.assertEqual(told[-3:], ['state same', 'libbpf untouched', 'children none'], told)
 
-    def test_it_shows_what_its_map_names_and_wants_no_libbpf(self):
+    def test_it_exports_what_its_map_lists_and_needs_no_libbpf(self):
         if not shutil.which('nm'):
             self.skipTest('binutils are missing')
         named = re.findall(r'^        (rsslag_\w+);', (LIBRARY / 'librsslag.map').read_text(), re.M)
@@ -405,7 +405,7 @@ class Documented(TracingTest):
         (only,) = self.root.rglob(name)
         return only
 
-    def test_the_c_program_tells_what_a_process_holds(self):
+    def test_the_c_program_prints_what_a_process_holds(self):
         (self.root / 'holds.c').write_text(self.pages['c'])
         flags = subprocess.run(['pkg-config', '--cflags', '--libs', 'rsslag'], capture_output=True, text=True, check=True,
                                env=environment(PKG_CONFIG_PATH=str(self.found('rsslag.pc').parent),

@@ -49,7 +49,7 @@ class Words(unittest.TestCase):
     def test_targets_and_a_command_exclude_each_other(self):
         self.refused(os.getpid(), '--', 'true')
 
-    def test_a_thread_is_told_from_its_process(self):
+    def test_a_thread_is_distinguished_from_its_process(self):
         done = threading.Event()
         thread = threading.Thread(target=done.wait)
         thread.start()
@@ -360,7 +360,7 @@ class Refused(unittest.TestCase):
 
 
 class NoTracer(unittest.TestCase):
-    def test_a_build_without_it_says_so(self):
+    def test_a_build_without_the_tracer_reports_this(self):
         if contract.has_tracer():
             self.skipTest('this rsslag was built with the tracer')
         with Told() as told:

@@ -154,7 +154,7 @@ class Targets(TracingTest):
             not_before = ticks[walk - 1]['t_ns'] if walk > 0 else 0
             self.assertGreaterEqual(ticks[following]['t_ns'] - not_before, 950_000_000, (ticks[walk], ticks[following]))
 
-    def test_a_small_ring_loses_and_says_so(self):
+    def test_a_small_ring_loses_records_and_reports_it(self):
         with Held('storm') as held:
             with Live(*self.options, '--ring', '4K', '--interval', '50ms', held.pid) as trace:
                 trace.document(running)

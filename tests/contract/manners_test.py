@@ -48,7 +48,7 @@ class Words(unittest.TestCase):
         self.assertIn('did you mean --mode?', self.refused('live', '--mdoe', 'counts', '1'))
         self.assertIn('rsslag --help', self.refused('frobnicate-the-thing'))
 
-    def test_what_is_not_expected_is_told_with_its_place(self):
+    def test_an_unexpected_argument_is_reported_with_its_place(self):
         self.assertIn("'y' is not expected after 'rsslag report x'", self.refused('report', 'x', 'y', 'z'))
         self.assertIn("'--nonsense' is not expected after 'rsslag snapshot 1'", self.refused('snapshot', '1', '--nonsense'))
         self.assertIn("'x' is not expected after 'rsslag report x'", self.refused('report', 'x', 'x'))
@@ -90,7 +90,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(self.program_of(self.run_as('rslg-redis-server', '100', executable=self.file)), self.link)
         self.assertEqual(self.program_of(self.run_as(self.link + ' *:6379', '100', executable=self.file)), self.link)
 
-    def test_a_name_that_leads_elsewhere_is_none(self):
+    def test_a_name_of_another_file_does_not_count(self):
         for name in ('init', '/usr/bin/env', './rslg-redis-server', '', '../..', '-sh'):
             self.assertEqual(self.program_of(self.run_as(name, '100', executable=self.file)), self.file, name)
 
@@ -109,7 +109,7 @@ class Traced(TracingTest):
         self.assertEqual({row['pid'] for row in ran.documents() if row['schema'].startswith('rsslag.tick/')}, set(pids[:2]))
 
     @contract.long_only('it measures CPU time')
-    def test_the_first_tick_does_not_tell_of_the_attach_alone(self):
+    def test_the_first_tick_does_not_show_only_the_cost_of_the_attach(self):
         with Children() as (pid,):
             ran = rsslag(str(pid), '--duration', '100ms', '--json')
         self.assertLess(ran.documents()[0]['own']['cpu_percent'], 90)

@@ -28,7 +28,7 @@ BY_ID = {'prog_id': 13, 'map_id': 14, 'link_id': 30}  # BPF_PROG_GET_FD_BY_ID, B
 
 
 class TenTracers(TracingTest):
-    def test_each_tells_the_same(self):
+    def test_each_reports_the_same(self):
         work = 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; : $(echo x); done'
         with Told(work) as told, contextlib.ExitStack() as stack:
             tracers = [stack.enter_context(Live('--format', 'jsonl', '--interval', '10s', '--no-walk', '--follow', '-p', told.pid))

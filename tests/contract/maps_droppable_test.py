@@ -131,7 +131,7 @@ class NoFiles(unittest.TestCase):
             self.assertAlmostEqual(sums(self, pid)['droppable_file_kb'], sums(self, plain)['droppable_file_kb'],
                                    delta=SLACK_KB)
 
-    def test_what_was_given_up_is_told_by_itself(self):
+    def test_given_up_memory_has_its_own_line(self):
         def prepare():
             self.kept = mmap.mmap(-1, 8 * MIB, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
             with contextlib.suppress(OSError):  # a kernel without huge pages
@@ -152,7 +152,7 @@ class NoFiles(unittest.TestCase):
         (line,) = [line for line in text.lines if line.startswith('LazyFree ')]
         self.assertEqual(int(line.split()[1].replace(',', '')), before)
 
-    def test_hugetlb_pages_are_told_beside_rss(self):
+    def test_hugetlb_pages_are_shown_in_addition_to_rss(self):
         try:
             held = Held('hugetlb')
         except AssertionError as lacks:  # the demo names what the machine lacks

@@ -159,7 +159,7 @@ class Frames(unittest.TestCase):
                             self.assertIn(row['start'], named, row)
                     self.assertTrue(all(omission['reason'] for omission in report['omitted']))
 
-    def test_the_limit_is_kept_and_told(self):
+    def test_the_limit_is_kept_and_reported(self):
         with Held('single', '--kb', '4096') as held:
             report = of(self, held.pid, '--limit', 100)
             text = rsslag('maps', '--pages', '--limit', '100', str(held.pid))
@@ -304,7 +304,7 @@ class WithoutRoot(unittest.TestCase):
         self.assertGreaterEqual(report['total']['exclusive'], 256)
         self.assertTrue(any(line.startswith('Not known here: how often pages are shared') for line in text.lines), text)
 
-    def test_somebody_elses(self):
+    def test_of_another_user(self):
         if os.geteuid() != 0:
             self.skipTest('needs root, to become nobody')
         with Held('single') as held:

@@ -198,7 +198,7 @@ class Documents(unittest.TestCase):
         for group in process['groups']:
             self.assertEqual(group['rss_kb'], group['clean_kb'] + group['dirty_kb'], group)
 
-    def test_a_library_is_told_apart_from_what_it_writes(self):
+    def test_a_library_and_its_written_pages_are_separate(self):
         process = only(maps('--json', os.getpid()))
         libc = [group for group in process['groups'] if re.search(r'/libc[.-]', group['name'])]
         written = [group for group in libc if group['writable_file']]
@@ -226,7 +226,7 @@ class Documents(unittest.TestCase):
         self.assertTrue(text.lines[1].startswith('Exact counters cannot be read here: '), text)
 
     @needs_overcommit
-    def test_reserved_memory_is_told_from_resident_memory(self):
+    def test_reserved_memory_is_distinguished_from_resident_memory(self):
         def reserve():
             at = reserved(16 << 40)
             ctypes.memset(at, 1, 4096)

@@ -95,7 +95,7 @@ class Watch(unittest.TestCase):
             self.assertEqual((ran.returncode, err), (0, b''))
             self.assertTrue(out.endswith(b'\n') or not out)
 
-    def test_nobody_there(self):
+    def test_no_process(self):
         self.assertEqual(maps('--watch', '--interval', '10ms', no_such_pid()).status, 3)
 
 
@@ -112,7 +112,7 @@ class Baseline(unittest.TestCase):
             file.write(ran.out)
         return ran.document()['processes'][0]['sums']
 
-    def test_growth_is_told_and_judged(self):
+    def test_growth_is_shown_and_evaluated(self):
         with Growing() as target:
             before = self.keep(target.pid)
             target.grow()

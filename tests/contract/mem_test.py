@@ -124,7 +124,7 @@ class Crowd(unittest.TestCase):
 
     @long_only('it compares with smem, and processes start and end in between')
     @unittest.skipUnless(shutil.which('smem'), 'smem is missing')
-    def test_smem_says_the_same(self):
+    def test_smem_shows_the_same(self):
         with self.crowd(3) as pids:
             document = self.of_crowd('--each')
             told = subprocess.run(['smem', '-H', '-c', 'pid uss pss'], capture_output=True, text=True, check=True,
@@ -160,7 +160,7 @@ class Crowd(unittest.TestCase):
         by_pid = {pid: user['uid'] for user in document['processes'] for pid in user['pids']}
         self.assertEqual((by_pid[pid], by_pid[held.pid]), (self.user, 0))
 
-    def test_by_file_tells_who_maps_it(self):
+    def test_by_file_shows_which_processes_map_it(self):
         with self.crowd(3) as pids:
             document = self.of_crowd('--by', 'file', '--each')
             text = mem('--by', 'file', '--each', '-u', self.user)
@@ -213,7 +213,7 @@ class Machine(unittest.TestCase):
         self.assertEqual(document['maybe_shared_mm'], [])
 
     @unittest.skipUnless(shutil.which('strace'), 'strace is missing')
-    def test_where_kcmp_does_not_tell_it_is_said(self):
+    def test_if_kcmp_gives_no_answer_this_is_reported(self):
         with Held('clone-vm') as held, tempfile.NamedTemporaryFile('r') as log:
             pids = sorted([held.pid, int(held.fact('child'))])
             without = ['strace', '-qq', '-o', log.name, '-e', 'trace=kcmp', '-e', 'inject=kcmp:error=ENOSYS']
@@ -228,7 +228,7 @@ class Machine(unittest.TestCase):
         self.assertTrue(any(line.startswith('~ each counted, although they may share one mm with another (kcmp: ')
                             for line in text.lines), text)
 
-    def test_shmem_that_nobody_maps_is_told(self):
+    def test_shmem_that_no_process_maps_is_shown(self):
         megabytes = 32
         memory = os.memfd_create('rsslag-contract')
         self.addCleanup(os.close, memory)
@@ -281,7 +281,7 @@ class Machine(unittest.TestCase):
         self.assertEqual((row['used_kb'], row['size_kb']), (8 << 10, 64 << 10))
 
     @needs_root
-    def test_hugetlb_is_told_with_who_holds_it(self):
+    def test_hugetlb_is_shown_with_its_holders(self):
         try:
             held = Held('hugetlb')
         except AssertionError as refused:
@@ -298,7 +298,7 @@ class Machine(unittest.TestCase):
 
     @needs_root
     @unittest.skipUnless(shutil.which('unshare'), 'unshare (util-linux) is missing')
-    def test_in_a_pid_namespace_it_does_not_say_that_nobody_maps_it(self):
+    def test_in_a_pid_namespace_it_does_not_claim_that_no_process_maps_it(self):
         inside = ['unshare', '-pf', '--kill-child', '--mount-proc']
         ran, text = mem('--json', prefix=inside), mem(prefix=inside)
         self.assertEqual((ran.status, ran.err), (0, ''), ran)
@@ -306,7 +306,7 @@ class Machine(unittest.TestCase):
         self.assertFalse(ran.document()['used']['sees_all_processes'])
         self.assertNotIn('that no process maps', text.out)
 
-    def test_text_tells_whose_the_rest_is(self):
+    def test_text_shows_the_users_of_the_rest(self):
         text = mem()
         heads = [line for line in text.lines if line.startswith('in use on this machine (MemTotal - MemFree): ')]
         self.assertEqual(len(heads), 1, text)
@@ -346,7 +346,7 @@ class Machine(unittest.TestCase):
                             for line in text.lines), text)
 
     @needs_root
-    def test_nobody_at_all(self):
+    def test_no_process_at_all(self):
         uid = next(uid for uid in range(61000, 62000) if not Crowd.pids_of(uid))
         assert_one_error_line(self, mem('-u', uid), 3)
 

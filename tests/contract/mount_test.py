@@ -221,7 +221,7 @@ class Truth(MountTest):
                     for pid in pids_of(workload):
                         self.check(name, pid, rows[pid])
 
-    def test_it_is_what_snapshot_says(self):
+    def test_it_equals_snapshot(self):
         with Held('few-pages') as workload:
             document = contract.snapshot('--json', workload.pid).document()
             row = self.rows()[workload.pid]
@@ -436,7 +436,7 @@ class Readers(MountTest):
             for file in (*begun, patient, overtaken):
                 file.close()
 
-    def test_readings_that_came_to_their_end_overtake_nobody(self):
+    def test_completed_readings_take_no_slot_of_others(self):
         with Children([b'rsslag-slow%d' % number for number in range(60)]), self.begin('rss.prom') as patient:
             for _ in range(300):
                 self.text('rss.prom')
@@ -492,7 +492,7 @@ class Many(MountTest):
                 self.assertEqual(resident_kb(samples, comm), sum(rows[pid].rss for pid in pids[number::300]), comm)
         self.assertEqual(value(samples, 'rsslag_processes', comm='other'), 0)
 
-    def test_more_names_than_there_is_room_for_end_in_other(self):
+    def test_names_beyond_the_limit_count_as_other(self):
         with Crowd(self.parent, [b'rsslag-n%d' % number for number in range(600)] + [b'other']) as pids:
             rows, samples = self.rows(), self.samples()
             names = {comm for _, labels in samples for name, comm in labels if name == 'comm'}
@@ -585,7 +585,7 @@ class Directories(MountTest):
             assert_one_error_line(self, rsslag_mount(self.directory, *args), 2)
         self.assertFalse(self.directory.exists())
 
-    def test_a_user_without_rights_is_told_what_would_help(self):
+    def test_a_user_without_rights_gets_the_remedy(self):
         theirs = self.parent / 'theirs'
         theirs.mkdir()
         os.chown(theirs, NOBODY, NOBODY)
@@ -712,7 +712,7 @@ class Failures(MountTest):
                 injected, _ = self.check_mount(f'bpf:error=EPERM:when={number}')
         self.assertGreater(number, 20)
 
-    def test_umount_says_what_is_left(self):
+    def test_umount_reports_what_is_left(self):
         for what in ('unlinkat:error=EPERM:when=1', 'unlinkat:error=EBUSY:when=3', 'umount2:error=EPERM', 'rmdir:error=EBUSY'):
             with self.subTest(what=what):
                 self.mount()
@@ -728,7 +728,7 @@ class Failures(MountTest):
 class Example(MountTest):
     """examples/exact_rss.bpf.c, which uses only one header of rsslag."""
 
-    def test_a_program_of_somebody_else_reads_the_same(self):
+    def test_a_program_of_another_project_reads_the_same(self):
         built = Path(contract.binary).parent / 'examples' / 'exact_rss.bpf.o'
         bpftool = shutil.which('bpftool', path=os.environ['PATH'] + ':/usr/sbin:/sbin')
         if not bpftool or not built.exists():
@@ -748,7 +748,7 @@ class Example(MountTest):
 
 @needs_root
 class Refused(TracingTest):
-    def test_a_kernel_that_cannot_is_told_so(self):
+    def test_an_older_kernel_is_refused_with_the_reason(self):
         with tempfile.TemporaryDirectory() as parent:
             directory = Path(parent, 'here')
             ran = rsslag_mount(directory)

@@ -90,7 +90,7 @@ jit = touched(mapped(2 * MiB, PRIVATE | ANONYMOUS, prot=7), 2 * MiB)
         self.assertLess(came(image, '(anonymous)'), 8192 + 2048)
         self.assertEqual(came(image, '(unknown)'), 0)
 
-    def test_a_reused_address_is_not_told_under_its_old_name(self):
+    def test_a_reused_address_is_not_reported_under_its_old_name(self):
         image = self.image('''
 at = touched(mapped(4 * MiB, SHARED | ANONYMOUS), 4 * MiB)
 libc.munmap(at, 4 * MiB)
@@ -183,7 +183,7 @@ os.wait()''', options=['--follow'])
         (image,) = self.report()['processes'][0]['images']
         return image
 
-    def test_what_a_mapping_holds_is_told_at_both_ends(self):
+    def test_the_size_of_a_mapping_is_shown_at_both_ends(self):
         program = '''
 touched(mapped(2 * MiB, SHARED | ANONYMOUS), 2 * MiB)
 print('ready', flush=True)
@@ -245,7 +245,7 @@ sys.exit(libc.prctl(0x53564d41, 0, ctypes.c_void_p(at), ctypes.c_size_t(MiB), b'
         if tried.returncode != 0:
             self.skipTest('this kernel does not support names of anonymous memory')
 
-    def test_changes_of_mappings_that_were_lost_are_told(self):
+    def test_lost_changes_of_mappings_are_reported(self):
         image = self.attached('''
 print('ready', flush=True)
 sys.stdin.readline()
@@ -317,7 +317,7 @@ sys.stdin.readline()
             self.assertNotIn('\x1b', out)
             self.assertNotIn('\u202e', out)
 
-    def test_a_recording_from_before_names_is_told_by_addresses(self):
+    def test_a_recording_without_names_is_reported_by_addresses(self):
         path = os.path.join(os.path.dirname(__file__), '../../docs/recordings/classic-6.1.rsslag')
         ran = rsslag('report', path)
         self.assertEqual(ran.status, 0, ran)

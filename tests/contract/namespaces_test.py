@@ -67,7 +67,7 @@ class Inside(TracingTest):
         first, line = ran.lines
         self.assertEqual([process['pid'] for process in json.loads(line)['processes']], [int(first)])
 
-    def test_a_number_from_outside_means_nobody(self):
+    def test_a_pid_of_another_namespace_matches_no_process(self):
         outside = os.getpid()
         if outside < 50:
             self.skipTest('a process in the namespace may have this PID, too')

@@ -132,7 +132,7 @@ class Peak(TracingTest):
         self.assertEqual(peak('--', './no-such-command').status, 127)
         self.assertEqual(peak('--assert', 'peak_rss<1kB', '--', 'sh', '-c', 'exit 7').status, 7)
 
-    def test_ends_with_the_command_whoever_lives_on(self):
+    def test_ends_with_the_command_even_if_children_continue(self):
         document, ran = self.document('sh', '-c', 'sleep 100 >/dev/null 2>&1 & echo $! >&2; exit 3', status=3)
         os.kill(int(ran.err.splitlines()[0]), signal.SIGKILL)  # fails if the process has ended
         self.assertEqual(document['status'], 3)
@@ -263,14 +263,14 @@ class Peak(TracingTest):
             self.assertEqual((ran.status, ran.err), (0, 'said\n'))
             assert_valid(self, 'peak', json.loads(file.read_text()))
 
-    def test_says_what_it_lacks_to_trace_and_does_not_run_the_command(self):
+    def test_reports_what_it_lacks_to_trace_and_does_not_run_the_command(self):
         if os.geteuid() != 0:
             self.skipTest('needs root, to become another user')
         ran = as_nobody('peak', '--', 'sh', '-c', 'echo ran')
         assert_one_error_line(self, ran, 125)
         self.assertIn('missing CAP_BPF', ran.err)
 
-    def test_a_trace_that_met_nobody_holds_nothing(self):
+    def test_without_a_process_no_assertion_holds(self):
         for command in (('live', '--format', 'jsonl'), ('live', '--assert', 'lost==0', '--format', 'lines')):
             ran = rsslag(*command, '--comm', 'nobody-has-this', '--duration', '200ms')
             self.assertEqual(ran.status, 3, ran)

@@ -328,7 +328,7 @@ class PeakTruth(TracingTest):
         for pid, pages in zip(pids, held):
             self.assert_peak(by_pid[pid], pages, slack=2 * NARROW)  # the interpreter frees arenas
 
-    def test_an_exec_begins_anew(self):
+    def test_an_exec_starts_again(self):
         first = HEAD + f'memory, at = region({48 * MIB})\ntouch(at, {48 * MIB})\n'
         second = HEAD + f'memory, at = region({16 * MIB})\ntouch(at, {16 * MIB})\ntell(held())\n'
         argv = run_by(first + f'os.execv({interpreter()!r}, [{interpreter()!r}, "-S", "-E", "-c", {second!r}])')

@@ -53,7 +53,7 @@ class Ambient(TracingTest):
         self.assertEqual(ran.status, 0, ran)
         self.assertEqual(ran.document()['processes'][0]['walk'], 'done')
 
-    def test_doctor_says_that_it_works(self):
+    def test_doctor_reports_that_it_works(self):
         ran = with_ambient(['bpf', 'perfmon'], 'doctor', '--json')
         self.assertEqual(ran.status, 0, ran)
         document = ran.document()

@@ -99,7 +99,7 @@ class Doors(EngineTest):
 
     @needs_root
     @unittest.skipUnless(shutil.which(NODE_EXPORTER), 'there is no node_exporter')
-    def test_the_mounted_file_says_the_same(self):
+    def test_the_mounted_file_shows_the_same(self):
         directory = f'{self.directory}/mounted'
         ran = rsslag('mount', directory)
         if ran.status == 3:

@@ -65,7 +65,7 @@ class Quickstart(unittest.TestCase):
             self.skipTest('needs root, to change to a user that may not trace')
         return self.run_it(user=NOBODY, group=NOBODY, extra_groups=[], cwd='/')
 
-    def test_where_bpf_is_refused_it_says_why_and_replays_the_classic(self):
+    def test_if_bpf_is_refused_it_prints_the_reason_and_replays_the_classic(self):
         status, lines, err = self.run_refused()
         self.assertEqual(status, 0, (lines, err))
         reason = 'CAP_BPF' if contract.has_tracer() else 'without the tracer'
@@ -80,14 +80,14 @@ class Quickstart(unittest.TestCase):
         self.assertIn('this was a recording', lines[-1])
         self.assertIn('does not allow tracing', lines[-1])
 
-    def test_with_nothing_to_replay_it_says_why_and_ends_with_3(self):
+    def test_with_nothing_to_replay_it_prints_the_reason_and_ends_with_3(self):
         shutil.rmtree(os.path.join(self.directory, 'docs'))
         status, lines, err = self.run_refused()
         self.assertEqual(status, 3, lines)
         self.assertIn('classic-6.1.rsslag', err)
         self.assertIn('does not allow tracing', lines[-1])
 
-    def test_it_tells_how_far_the_build_is(self):
+    def test_it_shows_the_progress_of_the_build(self):
         self.stub('cmake', STUBS['cmake'] + '; for i in $(seq 40); do echo "[$i/40] Building"; done')
         lines = self.run_refused()[1]
         told = [line for line in lines if line.startswith('building: ')]

@@ -106,7 +106,7 @@ class Dying(TracingTest):
                 self.assertTrue(ran.out.startswith(f'/proc/{pid}/stat says '), ran)
 
     @long_only('it is a race with its targets')
-    def test_everybody_while_processes_come_and_go(self):
+    def test_all_processes_while_some_start_and_end(self):
         stop = threading.Event()
 
         def churn():

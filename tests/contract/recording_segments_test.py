@@ -121,7 +121,7 @@ class Segments(TracingTest):
         return len(self.segments())
 
     @long_only('the number of segments depends on the rate of updates, and rsslag must keep up with it')
-    def test_a_busy_process_leaves_several_that_tell_the_same(self):
+    def test_a_busy_process_makes_several_with_the_same_content(self):
         with Steady() as busy, Held('classic') as quiet:
             ran = self.live_until_segments(12, '--interval', '100ms', '-p', f'{busy},{quiet.pid}', size='256K')
             self.assertEqual((ran.status, ran.err), (0, ''), ran.raw_err)
@@ -148,7 +148,7 @@ class Segments(TracingTest):
             self.assert_same_ticks(ran.documents(), name, apart=5)
 
     @long_only('the number of segments depends on the rate of updates, and rsslag must keep up with it')
-    def test_record_keeps_the_newest_and_says_so(self):
+    def test_record_keeps_the_newest_and_reports_it(self):
         with Steady() as pid:
             ran = rsslag('record', '-o', self.file, '--max-size', '256K', '--duration', '8s', '-p', str(pid))
         self.assertEqual((ran.status, ran.out), (0, ''), ran)

@@ -72,7 +72,7 @@ class Record(Directory):
     def record(self, *args, **more):
         return rsslag('record', '-o', self.file, *args, **more)
 
-    def test_says_what_it_recorded_and_writes_nothing_else(self):
+    def test_reports_what_it_recorded_and_writes_nothing_else(self):
         ran = self.record('--', 'true')
         self.assertEqual((ran.status, ran.out), (0, ''), ran)
         self.assertRegex(ran.err, r'^\d+ events, (\d+ kB|(?!0\.0)\d+\.\d MiB), 0 lost\n$')
@@ -187,7 +187,7 @@ class Hostile(Directory):
             self.assertEqual((ran.status, ran.out), (2, ''), ran)
             assert_one_error_line(self, ran, 2)
 
-    def test_damage_is_named_and_the_rest_is_told(self):
+    def test_damage_is_named_and_the_rest_is_shown(self):
         self.assertEqual(self.record_lives().status, 0)
         with open(self.file, 'rb') as file:
             whole = file.read()

@@ -103,7 +103,7 @@ class Words(TracingTest):
                         assert_one_error_line(self, ran, 3)
 
     @needs_root
-    def test_root_is_not_told_to_use_sudo(self):
+    def test_the_remedy_for_root_is_not_sudo(self):
         with Children() as (pid,):
             for args, file, says in ((('maps', str(pid)), 'smaps', 'CAP_SYS_PTRACE does not help'),
                                      (('mem',), 'smaps_rollup', 'not allowed: ')):
@@ -230,7 +230,7 @@ class LogFile(unittest.TestCase):
                 self.assertEqual((log.stat().st_mode & 0o777, log.stat().st_uid), (0o600, os.getuid()))
 
     @needs_root
-    def test_belongs_to_whoever_called(self):
+    def test_belongs_to_the_invoking_user(self):
         with tempfile.TemporaryDirectory() as directory:
             os.chmod(directory, 0o777)
             for args in (('demo', '--list'), ('report', RECORDING)):

@@ -113,7 +113,7 @@ class Losses(TracingTest):
 
 
 class WithoutATerminal(unittest.TestCase):
-    def test_it_tells_lines(self):
+    def test_it_prints_lines(self):
         ran = rsslag('replay', RECORDING)
         self.assertEqual(ran.status, 0, ran)
         self.assertIn('VERDICT', ran.out)

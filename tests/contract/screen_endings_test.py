@@ -142,7 +142,7 @@ class ScreenEndingsTest(TracingTest):
             pane.until('traced ')
             self.assertEqual((pane.state(), pane.modes()), ('0 1', modes))
 
-    def test_a_stopped_terminal_loses_nothing_and_is_told_of(self):
+    def test_a_stopped_terminal_loses_nothing_and_is_reported(self):
         with Held('storm', '--threads', '1') as held, Pane() as pane:
             self.start(pane, '-p', held.pid, '--interval', '100ms', '--ring', '8M')
             pane.until(lambda text: re.search(r'[1-9][\d,]* seen', text))

@@ -100,7 +100,7 @@ class Growth(TracingTest):
             pane.type('q')
             pane.until('traced ')
 
-    def test_a_replay_tells_the_same(self):
+    def test_a_replay_shows_the_same(self):
         with tempfile.TemporaryDirectory() as directory:
             file = f'{directory}/trace.rsslag'
             with begun([contract.binary, 'record', '-o', file, '--interval', '200ms', '-p', self.held.pid],

@@ -152,7 +152,7 @@ class ScreenTest(TracingTest):
             wait_until(lambda: rsslag('replay', file).err == '')
             self.assertEqual(os.listdir(directory), ['trace'])
 
-    def test_three_lines_say_what_the_tick_says(self):
+    def test_three_lines_show_the_values_of_the_tick(self):
         with Held('classic') as held:
             tick = live('-p', held.pid, '--format', 'jsonl', '--duration', '100ms').documents()[0]
             said = f"{tick['readers']['stat']['rss_kb']:,} kB"

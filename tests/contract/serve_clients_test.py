@@ -76,7 +76,7 @@ class Clients(TracingTest):
         self.assertLess(time.monotonic() - asked, DEADLINE / 2)
 
     @long_only('it depends on timing: silent connections are closed after a while')
-    def test_more_silent_ones_than_there_is_room_for(self):
+    def test_more_silent_connections_than_the_limit(self):
         silent = self.connected(600)
         self.answers_at_once()
         # The oldest connection was closed; the newest one can still send a request.

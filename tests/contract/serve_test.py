@@ -135,7 +135,7 @@ class Serve(TracingTest):
                 self.assertIn(shown, comms(text))
             wait_until(lambda: shown not in comms(serving.metrics()))
 
-    def test_what_a_checker_says(self):
+    def test_a_checker_accepts_it(self):
         if not shutil.which('promtool'):
             self.skipTest('there is no promtool')
         with Serving('--listen', '127.0.0.1:0') as serving:
@@ -305,7 +305,7 @@ class Traced(TracingTest):
                 wait_until(lambda: self.of(serving.metrics(), 'processes') == 2)
             wait_until(lambda: 'rsslag-busy' not in serving.metrics())
 
-    def test_the_end_of_a_group_is_told_once(self):
+    def test_the_end_of_a_group_is_reported_once(self):
         with tempfile.TemporaryDirectory() as directory, self.serving() as serving:
             program = os.path.join(directory, 'rsslag-busy')
             contract.tiny_program(program, 300)

@@ -44,7 +44,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(status, 0, text)
 
     @needs('promtool')
-    def test_what_they_say(self):
+    def test_their_results(self):
         with tempfile.TemporaryDirectory() as directory:
             path = f'{directory}/test.yml'
             template = (contract.ROOT / 'tests/contract/rsslag.rules.test.yml').read_text()

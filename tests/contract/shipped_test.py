@@ -52,7 +52,7 @@ class Files(unittest.TestCase):
         for file, most in ((CLASSIC, 100_000), (QUIET, 10_000)):
             self.assertLess(os.path.getsize(file), most)
 
-    def test_tell_nothing_of_who_made_them(self):
+    def test_contain_nothing_about_who_made_them(self):
         for file, command in ((CLASSIC, 'rsslag record -o classic-6.1.rsslag --interval 250ms --duration 10s -- '
                                         'rsslag demo --over 2s --for 3s'),
                               (QUIET, 'rsslag record -o quiet-6.1.rsslag --interval 250ms --duration 2s -p 163')):

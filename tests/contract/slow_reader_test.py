@@ -123,7 +123,7 @@ class StandsStill(TracingTest):
         self.assertEqual((ran.status, ran.err), (0, ''), ran.lines[-1])
         return ran, replayed
 
-    def test_no_record_is_lost_and_each_gap_is_told(self):
+    def test_no_record_is_lost_and_each_gap_is_reported(self):
         ran, replayed = self.unread('jsonl')
         documents = ran.documents()
         summary = documents[-1]
@@ -139,7 +139,7 @@ class StandsStill(TracingTest):
         before = documents.index(gaps[0])
         self.assertEqual(documents[:before], replayed[:before])
 
-    def test_lines_for_people_say_how_many_are_missing(self):
+    def test_text_reports_how_many_lines_are_missing(self):
         ran, _ = self.unread('lines')
         here, dropped = ([int(number.replace(',', '')) for number in re.findall(f'(?m)^! .*?([\\d,]+) lines {what}', ran.out)]
                          for what in ('are missing here', 'of this output were dropped'))
@@ -160,7 +160,7 @@ class StandsStill(TracingTest):
             *_, summary = ran.documents()
             self.assertEqual((summary['schema'], summary['lines_dropped']), ('rsslag.summary/2', 0))
 
-    def test_a_signal_ends_it_though_nobody_reads(self):
+    def test_a_signal_ends_it_without_a_reader(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(number), tempfile.TemporaryDirectory() as directory, Churning() as child, \
                     Unread(directory, '--events', '--format', 'lines', '-p', child.pid) as trace:

@@ -72,7 +72,7 @@ class Reading(TracingTest):
         self.assertEqual((process['walked'], process['residual'], process['residual_causes']), (None, None, []))
 
     @long_only('its readings race with their target')
-    def test_a_moving_process_is_never_said_to_agree_with_a_residual(self):
+    def test_a_moving_process_never_agrees_with_a_residual(self):
         with Held('busy', '--threads', '4') as held:
             ran = snapshot('--json', '--repeat', 50, held.pid)
         self.assertEqual(ran.status, 0, ran.err)
@@ -91,7 +91,7 @@ class Reading(TracingTest):
         self.assertEqual(by_pid[held.pid]['exact'], by_pid[lodger]['exact'])
         self.assertEqual(by_pid[held.pid]['mm']['pids'], sorted([held.pid, lodger]))
 
-    def test_text_says_which_share_one_memory(self):
+    def test_text_lists_which_share_one_memory(self):
         with Held('clone-vm') as held:
             pids = sorted([held.pid, int(held.fact('child'))])
             said = f'{pids[0]} and {pids[1]} share one memory: each row shows all of it'
@@ -100,7 +100,7 @@ class Reading(TracingTest):
         with Held('single') as held:
             self.assertNotIn('share one memory', snapshot(held.pid).out)
 
-    def test_hugetlb_pages_are_told_beside_rss(self):
+    def test_hugetlb_pages_are_shown_in_addition_to_rss(self):
         with Held('single') as held:
             status = re.search(r'(?m)^HugetlbPages:\s+(\d+) kB$', Path(f'/proc/{held.pid}/status').read_text())
             (process,) = snapshot('--json', held.pid).document()['processes']

@@ -41,7 +41,7 @@ def refuse_bpf(err):
 @needs_root
 @unittest.skipUnless(BPF_CALL, 'the number of bpf(2) is not known on this architecture')
 class Seccomp(TracingTest):
-    def test_what_traces_says_so_and_the_rest_works(self):
+    def test_commands_that_trace_report_it_and_the_others_work(self):
         with tempfile.TemporaryDirectory() as directory, Children() as (pid,):
             file = os.path.join(directory, 'file')
             for err in (EPERM, ENOSYS):
@@ -84,7 +84,7 @@ class ReadOnlyRoot(TracingTest):
                 ran = self.run_there(*args)
                 self.assertEqual(ran.status, 0, ran)
 
-    def test_what_writes_says_where_it_cannot(self):
+    def test_commands_that_write_report_where_they_cannot(self):
         for args, status in ((('record', '-o', 'file', '--', 'true'), 2), (('live', '--record', 'file', '--', 'true'), 2),
                              (('live', '--log-file', 'file', '--format', 'lines', '--', 'true'), 1),
                              (('report', '--svg', 'file', RECORDING), 1),

@@ -42,7 +42,7 @@ class Targets(TracingTest):
         self.assertEqual(sorted(each['pid'] for each in ran.document()['processes']), sorted(pids))
 
     @needs_root
-    def test_live_tells_of_more_processes_than_there_may_be_descriptors(self):
+    def test_live_traces_more_processes_than_the_limit_of_descriptors(self):
         def limits():
             yield '64:4096'
             with Children() as (pid,), Live('--format', 'jsonl', '--no-walk', '--interval', '1h', pid) as trace:
@@ -108,7 +108,7 @@ class Targets(TracingTest):
         self.assertIn(f'/proc/{pid}/stat says', text.lines[0])
         self.assertRegex(text.err, rf'^rsslag: .*{gone}.*\n$')
 
-    def test_json_of_a_process_that_does_not_exist_says_so_on_stderr_too(self):
+    def test_json_of_a_missing_process_has_the_error_on_stderr_too(self):
         gone = contract.no_such_pid()
         ran = snapshot('--json', gone)
         self.assertEqual(ran.status, 3, ran)

@@ -102,7 +102,7 @@ class Text(TracingTest):
         sizes = [abs(numbers[0]) for _, numbers in shown]
         self.assertEqual(sizes, sorted(sizes, reverse=True))
 
-    def test_every_unit_says_the_same(self):
+    def test_every_unit_shows_the_same(self):
         exact = self.process['exact']['rss'] * self.document['page_size']
         for unit, size in (('kB', 1024), ('MiB', 1 << 20), ('GiB', 1 << 30), ('pages', self.document['page_size'])):
             first, _, _, _, head, *_ = self.text('--unit', unit).splitlines()
