@@ -139,7 +139,7 @@ def everything_else():
 
 def parse(names):
     parser = argparse.ArgumentParser(prog='scripts/test', description='Builds and tests: by default the gate.')
-    parser.add_argument('--long', action='store_true', help='everything that is not in the gate')
+    parser.add_argument('--long', action='store_true', help='all steps and tests that are not in the gate')
     parser.add_argument('--only', metavar='NAME[,NAME]', type=lambda text: text.split(','), help='only these steps and the builds that they need')
     parser.add_argument('--resume', action='store_true', help='keep the outcomes of steps that have run on this tree; needs a clean tree')
     parser.add_argument('--repeat', type=int, default=1, metavar='N', help='run N times in a row')

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// For quiescent processes flushed + cached equals smaps to the page, for every kind of memory, and the files that lag,
-// lag by exactly the cached amount.
+// For quiescent processes flushed + cached equals smaps to the page, for every kind of memory. The files that lag
+// differ from it by exactly the cached amount.
 #include <gtest/gtest.h>
 
 #include <algorithm>

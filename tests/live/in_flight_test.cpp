@@ -41,8 +41,8 @@ void pin(int cpu) {
     }
 }
 
-/// A real-time thread that occupies CPU 0 on request, for less than a second each time, so that real-time throttling
-/// does not start, and a target that was preempted with a lock held can continue.
+/// A real-time thread that occupies CPU 0 on request. Each time is less than a second. So real-time throttling does not
+/// start, and a target that was preempted with a lock held can continue.
 class Hog {
   public:
     Hog() : thread_([this] { work(); }) { ready_.wait(0); }

@@ -121,9 +121,9 @@ nlohmann::json document_of(const std::string &line) {
     return document;
 }
 
-/// Keeps the file pages that a process maps in the page cache until the test ends. A fault maps neighbouring pages,
-/// too, if they are in the page cache, and unmapped pages may be evicted at any time (DAMON, reclaim): the number of a
-/// thread's faults would depend on that.
+/// Keeps the file pages that a process maps in the page cache until the test ends. A fault also maps neighbouring pages
+/// if they are in the page cache. Unmapped pages may be evicted at any time (DAMON, reclaim), and the number of a
+/// thread's faults would depend on this.
 void keep_in_page_cache(pid_t pid) {
     std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
     for (std::string line; std::getline(maps, line);) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A process that is blocked in the middle of execve. The kernel copies the arguments into the new mm's stack and
-// charges those pages to the old mm as anonymous ones (fs/exec.c, acct_arg_size), though no page table of it maps them.
-// It copies from the last argument to the first. The first one here lies in memory whose faults wait for a userfaultfd
-// that is never served.
+// A process that is blocked in the middle of execve. The kernel copies the arguments into the new mm's stack. It
+// charges these pages to the old mm as anonymous pages (fs/exec.c, acct_arg_size), although no page table of the old mm
+// maps them. It copies from the last argument to the first. The first one here lies in memory whose faults wait for a
+// userfaultfd that is never served.
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>

@@ -49,7 +49,7 @@ CREATE TABLE mms (               -- address spaces
     first_t_ns INTEGER NOT NULL,
     last_t_ns INTEGER NOT NULL
 );
-CREATE TABLE events (            -- every record that the probe sent, in the order of time
+CREATE TABLE events (            -- every record that the BPF programs sent, in the order of time
     id INTEGER PRIMARY KEY,
     type TEXT NOT NULL,          -- update, flush, fold, fault, sum, thread_start, thread_end, rename, exec, fork, exit, seen
     t_ns INTEGER NOT NULL,
@@ -58,7 +58,7 @@ CREATE TABLE events (            -- every record that the probe sent, in the ord
     cpu INTEGER,
     mm_id INTEGER REFERENCES mms (id),
     member TEXT,                 -- file, anon, swap, shmem; NULL: a counter unknown to this rsslag
-    pages INTEGER,               -- change of the member; NULL: unknown (a fold left open, or an mm that is not traced)
+    pages INTEGER,               -- change of the member; NULL: unknown (an unsettled fold, or an mm that is not traced)
     cached INTEGER,              -- pages that the thread or CPU caches after it
     flushed INTEGER,             -- pages in the mm's counter after it; NULL if member is NULL
     reason TEXT,                 -- threshold, zap, exec, exit, direct, fold
@@ -111,7 +111,7 @@ CREATE TABLE ticks (             -- one process at one tick; counts are totals s
     {flushed},  -- pages
     {cached},       -- pages
     {exact},            -- pages
-    lag INTEGER,                 -- pages: exact - flushed, each member of that at least 0
+    lag INTEGER,                 -- pages: exact - the flushed members, each at least 0
     behind INTEGER,              -- pages: exact - reported, which was read at another moment
     residual INTEGER,            -- pages: walked - exact
     verdict TEXT NOT NULL,       -- agrees, explained, moving, unexplained, unwalked

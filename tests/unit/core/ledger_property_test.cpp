@@ -187,8 +187,8 @@ TEST(LedgerAlways, LeavesHardlyAnythingOpenWhereOneWorksAtATime) {
         uncertain += world.oracle.uncertain();
         touched += world.kernel.pages_touched();
     }
-    // Records of finished work are in order, but no record proves how long before it its update was: if two are within
-    // one or two microseconds and show the same count, each may include the other's update.
+    // Records of finished work are in order, but no record proves how long before it its update took effect. If two
+    // records are within one or two microseconds and show the same count, each count may include the other's update.
     EXPECT_LT(uncertain * 20, static_cast<std::int64_t>(touched));
 }
 

@@ -42,7 +42,7 @@ std::ostream &operator<<(std::ostream &out, const Bounds &bounds) {
     return out << bounds.from << " to " << bounds.to;
 }
 
-/// The highest and the lowest value in each order that the records allow: a change was made at some time after the
+/// The highest and the lowest value in each order that the records allow. A change was made at some time after the
 /// previous record of its CPU and of its task, and before its own record.
 class AllOrders {
   public:

@@ -64,8 +64,8 @@ std::size_t lay_out(const std::vector<Fact> &facts) {
         pause();
 }
 
-/// Keeps the program's code in the page cache. A fault maps neighbouring pages, too, if they are in the page cache, and
-/// unmapped pages may be evicted at any time: the number of a thread's faults would depend on that.
+/// Keeps the program's code in the page cache. A fault also maps neighbouring pages if they are in the page cache.
+/// Unmapped pages may be evicted at any time, and the number of a thread's faults would depend on this.
 void keep_program_in_page_cache() {
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {
