@@ -61,7 +61,7 @@ enum rsslag_status {
  *
  *              requires                           cost of one process                       provides
  *   BPF        CAP_BPF, CAP_PERFMON, Linux 5.8    50 us for 100 threads                     everything
- *   FILE       `rsslag mount` by root, once       10 us for oneself, else 5 us for each     members, cached, lag
+ *   FILE       `rsslag mount` by root, once       10 us for the caller, else 5 us for each  members, cached, lag
  *                                                 process of the machine
  *   STATUS     a kernel with an exact status      50 us                                     members, lag
  *   ROLLUP     the same user, or CAP_SYS_PTRACE   0.2 us a page, so 40 ms a GiB; holds      rss, swap, lag

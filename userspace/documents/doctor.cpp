@@ -133,12 +133,12 @@ std::string doctor_text(const DoctorReport &report) {
     fmt::format_to(out, "Tracing {} here for this user.\n", report.tracing_works() ? "works" : "does not work");
     if (report.tracing_works() && report.task_iterator_by_group.value_or(false)) text += mount_text(report);
     if (!report.setcap_remedy.empty()) {
-        fmt::format_to(out,
-                       "For users without these privileges: {}\n"
-                       "    Members of GROUP can then trace any kernel function and read the memory use of any "
-                       "process. Add only users "
-                       "who may also become root.\n",
-                       report.setcap_remedy);
+        fmt::format_to(
+            out,
+            "For users without these privileges: {}\n"
+            "    Members of GROUP can then trace any kernel function and read the memory use of any process. "
+            "Add only users who may also become root.\n",
+            report.setcap_remedy);
     }
     return text;
 }
