@@ -160,7 +160,8 @@ void Families::traced() {
     of_traced("rsslag_traced_peak_uncertainty_bytes",
               "How much higher that peak may be, as the order of updates of several CPUs is open.", MetricType::Gauge,
               [this](const TracedGroup &group) { return bytes(group.peak_to - group.peak_from); });
-    of_traced("rsslag_traced_peak_lossy", "1 if records were lost or came before the first reading, so that the peak may be higher without limit.",
+    of_traced("rsslag_traced_peak_lossy",
+              "1 if records were lost or came before the first reading, so that the peak may be higher without limit.",
               MetricType::Gauge, [](const TracedGroup &group) { return group.peak_lossy ? 1 : 0; });
     losses();
 }
