@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The parts of an mm's account, each by itself.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/mm_check.h"
+#include "core/mm_counters.h"
+#include "core/mm_flushes.h"
+#include "core/mm_histories.h"
+#include "core/mm_peaks.h"
+#include "core/mm_tasks.h"
+#include "readings.h"
+
+namespace rsslag::core::test {
+namespace {
+
+constexpr std::size_t kAnon = 1;
+constexpr std::uint64_t kMs = 1'000'000;
+
+/// An update of anon by task 7 on this CPU.
+rsslag_update update_at(std::uint64_t t_ns, int cpu, std::int64_t count, int cached = 0, std::uint16_t flags = 0) {
+    rsslag_update update{};
+    update.kind = RSSLAG_UPDATE;
+    update.flags = flags;
+    update.tid = 7;
+    update.t_ns = t_ns;
+    update.count = count;
+    update.cached = cached;
+    update.cpu = static_cast<rsslag_u16>(cpu);
+    update.member = kAnon;
+    return update;
+}
+
+/// Adds an open update of a CPU that cached nothing of its one page.
+void add_open(MmHistories &histories, std::uint64_t t_ns, int cpu, std::uint64_t ticket, Account &account) {
+    CounterEvent event = histories.event_of(update_at(t_ns, cpu, 1), account);
+    event.update = true;
+    event.moved = {{0, 1}};
+    event.ticket = ticket;
+    CounterHistory::Settled out;
+    histories[kAnon].add(event, out);
+    ASSERT_TRUE(out.updates.empty());
+}
+
+TEST(MmCounters, KeepsTheSumOfWhatCpusCache) {
+    MmCounters counters(2);
+    counters.set(MmCounters::cell_of(0, kAnon), 5);
+    counters.set(MmCounters::cell_of(1, kAnon), -2);
+    counters.set(MmCounters::cell_of(0, kAnon), 6);
+    EXPECT_EQ(counters.cached()[kAnon], 4);
+    EXPECT_EQ(counters.cached_by(1)[kAnon], -2);
+    EXPECT_EQ(counters.flushed()[kAnon], 0);
+}
+
+TEST(MmCounters, HasACellForEachValue) {
+    MmCounters counters(2);
+    for (std::uint32_t cell = 0; cell < counters.cells(); ++cell)
+        counters.set(cell, 10 + cell);
+    for (std::uint32_t cell = 0; cell < counters.cells(); ++cell)
+        EXPECT_EQ(counters.value(cell), 10 + cell);
+    EXPECT_EQ(counters.cells(), kMembers * 3);
+}
+
+TEST(MmCheck, AcceptsEachValueThatACellHeldDuringTheReading) {
+    MmCheck check;
+    check.watch({10, 20});
+    check.held(0, 50 * kMs, 11, false);
+    check.held(0, 51 * kMs, 12, false);
+    for (const std::int64_t read : {10, 11, 12}) {
+        const MmCheck::Comparison found = check.compare({read, 20}, 50 * kMs, 51 * kMs);
+        EXPECT_EQ(found.off, (std::vector<std::int64_t>{0, 0}));
+        EXPECT_EQ(found.changed, (std::vector<bool>{true, false}));
+        EXPECT_FALSE(found.quiet);
+    }
+    EXPECT_EQ(check.compare({15, 18}, 50 * kMs, 51 * kMs).off, (std::vector<std::int64_t>{3, 2}));
+}
+
+TEST(MmCheck, IgnoresValuesFromLongBeforeTheReading) {
+    MmCheck check;
+    check.watch({10});
+    check.held(0, 50 * kMs, 11, false);
+    const MmCheck::Comparison found = check.compare({10}, 60 * kMs, 61 * kMs);
+    EXPECT_EQ(found.off, std::vector<std::int64_t>{1});
+    EXPECT_TRUE(found.quiet);
+}
+
+TEST(MmCheck, ConfirmsASuspicionThatNoRecordExplainsInTime) {
+    MmCheck check;
+    check.suspect(0, 100 * kMs, 11);
+    EXPECT_FALSE(check.confirms(0, 500 * kMs));
+    EXPECT_TRUE(check.confirms(0, 600 * kMs));
+    check.explain(0, 12);
+    EXPECT_TRUE(check.suspects());
+    check.explain(0, 11);
+    EXPECT_FALSE(check.suspects());
+}
+
+TEST(MmCheck, CountsEachCellOnceWhenItGivesUp) {
+    MmCheck check;
+    check.suspect(0, 100 * kMs, 11);
+    check.suspect(0, 200 * kMs, 12);
+    check.suspect(3, 200 * kMs, 1);
+    EXPECT_EQ(check.give_up(), 2U);
+    EXPECT_FALSE(check.suspects());
+}
+
+TEST(MmTasks, KeepsTheSumWhenATaskEnds) {
+    MmTasks tasks;
+    tasks.set_cached(tasks.member(7), kAnon, 3);
+    tasks.set_cached(tasks.member(8), kAnon, 4);
+    tasks.add_flushed(tasks.member(7), kAnon, 10);
+    EXPECT_EQ(tasks.cached()[kAnon], 7);
+    EXPECT_EQ(tasks.net(), members(0, 17));
+    tasks.set_cached(tasks.member(7), kAnon, 0);
+    tasks.add_flushed(tasks.member(7), kAnon, 3);
+    const int tag = tasks.end_member(7, 0, {}, 100);
+    EXPECT_LE(tag, kFirstLeaver);
+    EXPECT_EQ(tasks.find_member(7), nullptr);
+    EXPECT_EQ(tasks.of(tag).net(), members(0, 13));
+    EXPECT_EQ(tasks.net(), members(0, 17));
+    tasks.release(UINT64_MAX / 2, {tag}, 1, nullptr);
+    EXPECT_TRUE(tasks.leaving());
+    tasks.release(UINT64_MAX / 2, {}, 1, nullptr);
+    EXPECT_FALSE(tasks.leaving());
+    EXPECT_EQ(tasks.net(), members(0, 17));
+}
+
+TEST(MmTasks, FindsAMemberByItsPresentTid) {
+    MmTasks tasks;
+    tasks.member(8).updates = 5;
+    EXPECT_FALSE(tasks.rename_member(9, 7));
+    EXPECT_TRUE(tasks.rename_member(8, 7));
+    EXPECT_EQ(tasks.member(7).updates, 5U);
+    EXPECT_EQ(tasks.tid_now(8), 7);
+    EXPECT_EQ(tasks.tid_now(6), 6);
+}
+
+TEST(MmHistories, StartsAnUpdateAfterTheLastRecordsOfItsCpuAndTask) {
+    MmHistories histories(Scheme::Thread, 2);
+    Account account;
+    EXPECT_EQ(histories.event_of(update_at(100, 0, 1), account).begin_ns, 0U);
+    EXPECT_EQ(histories.event_of(update_at(200, 1, 2), account).begin_ns, 100U);
+    Account other;
+    const CounterEvent event = histories.event_of(update_at(300, 0, 3), other);
+    EXPECT_EQ(event.begin_ns, 100U);
+    EXPECT_EQ(event.end_ns, 300U);
+    EXPECT_EQ(event.tid, 7);
+}
+
+TEST(MmHistories, IsCompleteUpToTheOldestCpuThatIsNotSilent) {
+    MmHistories histories(Scheme::Cpu, 2);
+    Account account;
+    const std::uint64_t now = 1'000 * kMs;
+    EXPECT_EQ(histories.complete_ns(now), now - CounterHistory::kInFlightNs);
+    histories.event_of(update_at(now - 10 * kMs, 0, 1), account);
+    EXPECT_EQ(histories.complete_ns(now), now - 10 * kMs);
+    EXPECT_EQ(histories.complete_ns(now + 100 * kMs), now + 100 * kMs - CounterHistory::kInFlightNs);
+}
+
+TEST(MmHistories, ListsWhatIsOpen) {
+    MmHistories histories(Scheme::Cpu, 2);
+    Account account;
+    EXPECT_TRUE(histories.settled());
+    add_open(histories, 100, 0, 1, account);
+    add_open(histories, 200, 1, 2, account);
+    EXPECT_FALSE(histories.settled());
+    EXPECT_EQ(histories.open_tickets(), (std::vector<std::uint64_t>{1, 2}));
+    EXPECT_TRUE(histories.open_leavers().empty());
+    histories.retag(7, kFirstLeaver);
+    EXPECT_EQ(histories.open_leavers(), std::unordered_set<int>{kFirstLeaver});
+    histories.reset({});
+    EXPECT_TRUE(histories.settled());
+}
+
+TEST(MmFlushes, CountsAFlushOfSeveralMembersOnce) {
+    MmFlushes flushes(1);
+    Account account;
+    for (const rsslag_u8 member : std::to_array<rsslag_u8>({0, 1, 3})) {
+        rsslag_update update = update_at(100, 0, 20, 5, RSSLAG_OWN | RSSLAG_THRESHOLD);
+        update.member = member;
+        CounterEvent event;
+        const MmFlushes::Started started = flushes.start(update, member + 1U, 15, false, account, event);
+        EXPECT_EQ(started.sure, FlushReason::Threshold);
+        EXPECT_TRUE(started.empties);
+        EXPECT_TRUE(event.moved.has(5));
+    }
+    EXPECT_EQ(flushes.counts()[static_cast<std::size_t>(FlushReason::Threshold)], 1U);
+    EXPECT_EQ(account.flushes, 1U);
+}
+
+TEST(MmFlushes, TakesBackAFlushThatWasADirectUpdate) {
+    MmFlushes flushes(1);
+    Account account;
+    account.cached[kAnon] = 5;
+    CounterEvent event;
+    const MmFlushes::Started started =
+        flushes.start(update_at(100, 0, 20, 5, RSSLAG_OWN), 1, 15, false, account, event);
+    EXPECT_EQ(started.sure, std::nullopt);
+    EXPECT_TRUE(started.empties);
+    EXPECT_EQ(account.flushes, 1U);
+    account.cached[kAnon] = 0;
+    const auto settled = flushes.settle({.ticket = 1, .pages = {1, 1, 1}}, kAnon, false, account);
+    ASSERT_TRUE(settled);
+    EXPECT_EQ(settled->reason, FlushReason::Direct);
+    EXPECT_EQ(settled->cached, 5);
+    EXPECT_EQ(account.flushes, 0U);
+    EXPECT_FALSE(flushes.settle({.ticket = 1, .pages = {1, 1, 1}}, kAnon, false, account));
+}
+
+TEST(MmPeaks, PassesEachStepToTheSumOfAllMms) {
+    AllPeaks all;
+    MmPeaks one(all);
+    MmPeaks two(all);
+    one.start({{}, {}, 0, 100}, false);
+    two.start({{}, {}, 0, 100}, false);
+    one.record_cached(update_at(200, 0, 0, 10), 10);
+    two.record_cached(update_at(300, 1, 0, 5), 5);
+    one.record_cached(update_at(400, 0, 0, 2), -8);
+    EXPECT_EQ(one.extremes().most.to, Pages{10});
+    EXPECT_EQ(two.extremes().most.to, Pages{5});
+    EXPECT_EQ(all.extremes().most.to, Pages{15});
+    one.close(members(0, 2), 500, false);
+    EXPECT_EQ(all.members(), members(0, 5));
+}
+
+TEST(MmPeaks, PausesTheSumWhileAnMmNeedsAResync) {
+    AllPeaks all;
+    MmPeaks one(all);
+    one.start({{}, {}, 0, 100}, false);
+    EXPECT_TRUE(all.running());
+    one.lost(true);
+    EXPECT_FALSE(all.running());
+    EXPECT_EQ(all.need_resync, 1U);
+    one.resynced();
+    EXPECT_EQ(all.need_resync, 0U);
+    one.start({members(0, 9), {}, 0, 200}, false);
+    EXPECT_TRUE(all.running());
+}
+
+}  // namespace
+}  // namespace rsslag::core::test
