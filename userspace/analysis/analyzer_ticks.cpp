@@ -162,8 +162,8 @@ void Analyzer::State::close_running() {
         const auto known = traced.find(group.host_tgid);
         const bool any = known != traced.end() && known->second.summary.mm == mm->generation;
         const std::uint64_t updates = any ? known->second.updates : 0;
-        const bool lossy = any && known->second.summary.final_approximate;
-        if (all_updates(*mm) == updates && mm->needs_resync == lossy) continue;
+        const bool newly_lossy = any && mm->needs_resync != known->second.summary.final_approximate;
+        if (all_updates(*mm) == updates && !newly_lossy) continue;
         Traced &entry = traced[group.host_tgid];
         core::Tick tick = unread_tick(entry, group, *mm);
         count(entry, tick);

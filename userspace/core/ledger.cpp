@@ -265,9 +265,10 @@ std::vector<Ended> Ledger::take_ended(bool all) {
         const std::uint64_t since = each.mm->torn_down ? std::max(each.t_ns, each.mm->last_ns) : each.t_ns;
         const bool there = impl_->at(each.mm->mm) == each.mm;
         const bool shared = there && !each.mm->torn_down && impl_->alive_in(*each.mm, each.group.host_tgid);
-        // The amounts of the group's updates, and the range of its extremes, are known once these have settled. Those
-        // of tasks that still live there may be open at any time.
-        const bool settled = each.mm->settled() || since + CounterHistory::kSilentNs < impl_->now;
+        // Open amounts widen the range of the extremes. After an exec the ticks of the next program follow, so it waits
+        // only until the group's own amounts must have settled.
+        const bool next_follows = each.group.state == State::Exec && since + CounterHistory::kSilentNs < impl_->now;
+        const bool settled = each.mm->settled() || next_follows;
         const bool complete = (each.mm->torn_down && each.mm->empty()) || !there || (shared && settled);
         if (!all && !complete && since + kTeardownNs >= impl_->now) {
             rest.push_back(std::move(each));

@@ -383,8 +383,12 @@ void Ledger::Impl::vanished(int host_tgid) {
 }
 
 void Ledger::Impl::seen(const rsslag_task &record) {
-    tid_reused(record.tid);  // the record comes once per task, before its first update
-    foreign_tasks[record.tid] = {record.ns_tid, record.ns_tgid, record.tgid, reported_comm(record), nullptr};
+    Task task{record.ns_tid, record.ns_tgid, record.tgid, reported_comm(record), nullptr};
+    // The record comes before the task's first update, and again if the kernel side has had too many tasks since.
+    const auto known = foreign_tasks.find(record.tid);
+    if (known != foreign_tasks.end() && (known->second.host_tgid != task.host_tgid || known->second.comm != task.comm))
+        tid_reused(record.tid);
+    foreign_tasks[record.tid] = std::move(task);
 }
 
 void Ledger::Impl::rename(const rsslag_task &record) {

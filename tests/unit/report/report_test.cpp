@@ -296,7 +296,7 @@ TEST(Report, FoldsVeryManyTasksOfOtherProcessesThatHaveEnded) {
     EXPECT_LT(process.other_tasks.size(), static_cast<std::size_t>(kTasks));
     const std::string text = report_text(report, {});
     EXPECT_NE(text.find("by 2,592 more tasks of other processes\n"), std::string::npos) << text;
-    EXPECT_NE(text.find("        5,183            -            -  by 2,592 more"), std::string::npos) << text;
+    EXPECT_NE(text.find("        5,183          -            -  by 2,592 more"), std::string::npos) << text;
     EXPECT_EQ(text.find("after the threads' ends"), std::string::npos) << text;
     const std::string html = report_html(report);
     EXPECT_NE(html.find("more tasks of other processes</td>"), std::string::npos);
