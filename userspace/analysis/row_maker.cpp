@@ -88,9 +88,13 @@ RowMaker::Mm &RowMaker::new_mm(std::uint64_t address) {
 RowMaker::Mm &RowMaker::mm_of(const core::MmView &view) {
     const auto past = past_.find(view.generation);
     if (past != past_.end()) return past->second;
-    Mm &mm = mm_at(view.mm);
-    if (mm.generation == 0) mm.generation = view.generation;
-    return mm;
+    Mm *mm = &mm_at(view.mm);
+    // An earlier mm, of which no record was seen: the address belongs to a later one.
+    if (view.generation < mm->generation)
+        return past_.emplace(view.generation, Mm{++mm_ids_, 0, view.generation, true}).first->second;
+    if (mm->generation != 0 && mm->generation != view.generation) mm = &new_mm(view.mm);
+    mm->generation = view.generation;
+    return *mm;
 }
 
 RowMaker::Mm &RowMaker::at_update(const rsslag_update &update, const std::optional<core::Held> &held) {

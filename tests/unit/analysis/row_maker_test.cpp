@@ -207,6 +207,24 @@ TEST(RowMaker, GivesANewMmAtAnOldAddressANewNumber) {
     EXPECT_EQ(kept.stamps[6].pid, 1);
 }
 
+TEST(RowMaker, GivesAnMmWhoseRecordsWereLostANumberOfItsOwn) {
+    Kept kept;
+    RowMaker maker(kept);
+    maker.begin(kStart);
+    std::uint64_t t_ns = 0;
+    // The mms were at one address, one after the other. The last tick of the second one comes late.
+    for (const std::uint64_t generation : {1U, 3U, 2U, 3U}) {
+        core::Tick of_mm = tick(++t_ns);
+        of_mm.ledger.generation = generation;
+        maker.on_tick(std::move(of_mm));
+    }
+    ASSERT_TRUE(maker.finish().ok());
+    std::vector<std::uint64_t> ids;
+    for (const exporters::Stamp &at : kept.stamps)
+        ids.push_back(at.mm);
+    EXPECT_EQ(ids, (std::vector<std::uint64_t>{1, 2, 3, 2}));
+}
+
 TEST(RowMaker, SaysWhatAnUpdateCameTo) {
     Kept kept;
     RowMaker maker(kept);
