@@ -147,7 +147,7 @@ struct MmView {
     ExitedNet ended_others;       ///< of them, those that have ended; its net is part of `exited`. No faults
     /// Tasks that have ended since the last tick; empty unless AnalyzerOptions::ended_tasks.
     std::vector<EndedTask> ended;
-    Members teardown;          ///< part of `exited`: the change by its own tasks during the teardown
+    Members teardown;          ///< part of `exited`: the change during the teardown by tasks that lived in it
     Pages teardown_uncertain;  ///< upper bound of the error of `teardown`
     std::uint64_t teardown_updates = 0;
     std::uint64_t teardown_flushes = 0;

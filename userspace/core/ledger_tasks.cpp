@@ -111,6 +111,10 @@ Account &Ledger::Impl::account_of(MmAccount &mm, const rsslag_update &update, bo
         member = true;
         return mm.member(update.tid);
     }
+    // The last task of an untraced process that shares the mm frees it. Of the tasks that do not exit, each keeps its
+    // own account: reclaim may update the mm during the teardown, and the order of one task's updates is known.
+    member = exiting && (update.flags & RSSLAG_TEARDOWN) != 0;
+    if (member) return mm.ended(update.tid);
     // From 6.16 the last task of a group exits before the mm is torn down. A task of this mm that is not known ended
     // before the mm was first read, unless the mm is not bound yet: then it is in an exec, and its EXEC record comes.
     const bool unknown = task == nullptr || task->mm == nullptr;

@@ -207,6 +207,40 @@ TEST(LedgerLifecycle, EndsWhatWasBeforeAnExecBeforeWhatCameAfter) {
     EXPECT_EQ(ended[1].group.state, State::Exited);
 }
 
+// From 6.16 the EXIT record of the last task comes before the teardown.
+TEST(LedgerLifecycle, DoesNotBlameAnUntracedProcessThatSharesAnMmForItsTeardown) {
+    LedgerOf one(Scheme::Cpu);
+    one.task_record(50, RSSLAG_NEWTASK, RSSLAG_SHARES_MM, 4800, 4800, kMm, "sharer");
+    one.task_record(1'000, RSSLAG_EXIT, 0, 4712, 4711, kMm);
+    one.task_record(1'100, RSSLAG_EXIT, RSSLAG_GROUP_DEAD, 4711, 4711, kMm);
+    one.update(2'000, 4800, 0, 1'000, 3, kFault | RSSLAG_BY_OTHER);
+    one.task_record(3'000, RSSLAG_EXIT, RSSLAG_GROUP_DEAD, 4800, 4800, kMm, "sharer");
+    constexpr std::uint16_t kTeardown = RSSLAG_BY_OTHER | RSSLAG_EXITING | RSSLAG_TEARDOWN;
+    one.update(4'000, 4800, 0, 600, 0, kTeardown);
+    one.update(5'000, 4800, 0, 200, 0, kTeardown);
+    one.update(6'000, 4800, 0, 0, 0, kTeardown);
+    const MmView view = one.later();
+    EXPECT_TRUE(view.others.empty());
+    EXPECT_EQ(view.teardown, members(0, -1'003));
+    EXPECT_EQ(view.exited.net, members(0, -1'000));
+    EXPECT_EQ(view.updates, 4U);
+    EXPECT_EQ(view.updates_by_others, 0U);
+}
+
+TEST(LedgerLifecycle, CountsTheFlushesOfATeardown) {
+    LedgerOf one(Scheme::Cpu);
+    one.update(1'000, 4711, 0, 1'000, 9, kFault);
+    one.task_record(2'000, RSSLAG_EXIT, 0, 4712, 4711, kMm);
+    one.update(3'000, 4711, 0, 600, 0, kOwn | RSSLAG_TEARDOWN);
+    one.update(4'000, 4711, 0, 200, 0, kOwn | RSSLAG_TEARDOWN);
+    one.update(5'000, 4711, 0, 0, 0, kOwn | RSSLAG_TEARDOWN);
+    const MmView view = one.later();
+    EXPECT_EQ(view.teardown, members(0, -1'009));
+    EXPECT_EQ(view.teardown_updates, 3U);
+    EXPECT_EQ(view.teardown_flushes, 3U);
+    EXPECT_EQ(view.exited.flushes, 3U);
+}
+
 // The child of `record -- CMD` has no record before its EXEC. The kernel has given it the new mm by then.
 TEST(LedgerLifecycle, GivesACommandWhatItsExecDidBeforeTheRecord) {
     constexpr std::uint64_t kNew = kMm + 0x1000;
