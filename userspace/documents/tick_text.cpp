@@ -89,9 +89,11 @@ void append_rests(Out out, const std::vector<const TaskNet *> &listed, const Tic
     const Rest rest = unlisted(tick, listed);
     append_rest(out, rest, count(rest, "thread not listed", "threads not listed"), tick, style);
     const core::ExitedNet &exited = tick.ledger.exited;
-    const Rest ended{exited.threads, exited.net.rss(), exited.uncertain, exited.faults, exited.updates};
+    const core::ExitedNet &ended_others = tick.ledger.ended_others;  // its net is part of `exited`
+    const Rest ended{exited.threads, exited.net.rss() - ended_others.net.rss(), exited.uncertain, exited.faults,
+                     exited.updates};
     append_rest(out, ended, count(ended, "thread that ended", "threads that ended"), tick, style);
-    Rest others;
+    Rest others{ended_others.threads, ended_others.net.rss(), ended_others.uncertain, 0, ended_others.updates};
     for (const TaskNet &task : tick.ledger.others)
         others.add(task);
     append_rest(out, others, count(others, "task of other processes", "tasks of other processes"), tick, style);

@@ -167,6 +167,14 @@ TEST_F(TickText, HasRowsThatAddUpToWhatTheProcessGrewBy) {
         EXPECT_TRUE(contains(text, "  1 task of other processes")) << text;
         EXPECT_TRUE(contains(text, "  not attributed")) << text;
     }
+    // The net of ended tasks of other processes is part of `exited`, but they were not threads of the process.
+    tick.ledger.ended_others = {4, {}, 0, 9, 0, {}};
+    tick.ledger.ended_others.net.anon = {30};
+    const std::string text = tick_lines(tick, ascii_style(), true);
+    const std::vector<std::int64_t> rows = nets(text);
+    EXPECT_EQ(std::accumulate(rows.begin(), rows.end(), std::int64_t{0}), tick.page_size.kb(grew).n) << text;
+    EXPECT_TRUE(contains(text, "  7 threads that ended")) << text;
+    EXPECT_TRUE(contains(text, "  5 tasks of other processes")) << text;
     const std::string ended = tick_lines(ended_tick(), {}, true);
     EXPECT_TRUE(contains(ended, " 12 threads that ended                     net          -  faults")) << ended;
 }
