@@ -178,8 +178,10 @@ class Events(TracingTest):
             ran = trace.finish()
         for member in ('file', 'anon', 'shmem', 'swap'):
             amounts = [record['pages'] for record in self.records(ran) if record.get('member') == member]
+            # On the `thread` scheme a record is a flush.
+            begin = first['flushed' if first['scheme'] == 'thread' else 'exact'][member]
             if None not in amounts:
-                self.assertEqual(first['exact'][member] + sum(amounts), 0, member)
+                self.assertEqual(begin + sum(amounts), 0, member)
 
     def test_lives_of_tasks(self):
         script = 'import threading\nt = threading.Thread(target=int)\nt.start()\nt.join()'
@@ -195,11 +197,13 @@ class Events(TracingTest):
         ran = live('--events', '--follow', '--', 'sh', '-c', 'true & wait')
         self.assertEqual((ran.status, ran.err), (0, ''), ran)
         records = [line for line in ran.lines if re.match(r' +\d+\.\d{6}  ', line)]
-        self.assertGreater(len(records), 100)
+        self.assertGreater(len(records), 40)  # a flush is up to 64 faults
         for line in records:
             self.assertRegex(line, r'^ +\d+\.\d{6}  (\d+|\?)/(\d+|\?) ')
-        for words in (' exec', ' forked by ', ' process exits after ', '  fault 0x'):
+        for words in (' exec', ' forked by ', ' process exits after '):
             self.assertIn(words, ran.out)
+        if 'scheme thread' not in ran.out:  # there a fault has no record of its own
+            self.assertIn('  fault 0x', ran.out)
 
 
 class Names(TracingTest):
