@@ -77,6 +77,7 @@ static __always_inline void read_mm(struct rsslag_snapshot_mm *record, struct mm
     record->map_count = BPF_CORE_READ(mm, map_count);
     record->threads = progress.threads;
     __builtin_memcpy(record->comm, progress.comm, TASK_COMM_LEN);
+    record->started = progress.started;
 }
 
 /* The leader need not have an mm: its name comes from any task of the requested group. */
@@ -87,6 +88,7 @@ static __always_inline void note_group(struct task_struct *task, struct numbers 
     if (progress.threads || numbers.tgid != request.tgid)
         return;
     progress.threads = task->signal->nr_threads;
+    progress.started = leader->start_time;
     bpf_probe_read_kernel(progress.comm, TASK_COMM_LEN, leader->comm);
 }
 

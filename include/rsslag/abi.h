@@ -45,11 +45,12 @@ struct rsslag_snapshot_mm {
     rsslag_s64 flushed[RSSLAG_MEMBERS];
     rsslag_u64 total_vm;  /* pages */
     rsslag_s32 map_count; /* mappings */
-    /* Of the requested group. In MM_FIRST both are 0 if the first task of the mm belongs to another group. */
+    /* Of the requested group. In MM_FIRST all are 0 if the first task of the mm belongs to another group. */
     rsslag_u32 threads; /* signal->nr_threads, as in struct rsslag_total */
     char comm[16];      /* of the leader, which may have exited and so have no TASK */
+    rsslag_u64 started; /* start_time of the leader, ns */
 };
-RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_mm) == 80, "rsslag_snapshot_mm");
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_mm) == 88, "rsslag_snapshot_mm");
 
 struct rsslag_snapshot_cpu {
     rsslag_u32 kind;
@@ -101,10 +102,11 @@ struct rsslag_snapshot_progress {
     rsslag_s32 host_tgid;    /* of the previous task */
     struct rsslag_view view; /* the reader's PID namespace */
     rsslag_s32 tgid;         /* the previous task's group in that namespace */
-    rsslag_u32 threads;      /* these two go into rsslag_snapshot_mm; 0: no task of the requested group yet */
+    rsslag_u32 threads;      /* these three go into rsslag_snapshot_mm; 0: no task of the requested group yet */
     char comm[16];
+    rsslag_u64 started;
 };
-RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_progress) == 56, "rsslag_snapshot_progress");
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_progress) == 64, "rsslag_snapshot_progress");
 
 enum rsslag_total_flags {
     RSSLAG_TOTAL_MOVED = 1,       /* the mm's counters changed while they were read */

@@ -22,8 +22,9 @@ struct TimedCounters {
 struct RawReading {
     int pid = 0;
     std::uint64_t start_ticks = 0;
-    std::uint32_t uid = 0;  ///< real
-    std::string comm;       ///< raw bytes
+    std::uint64_t started_ns = 0;  ///< CLOCK_MONOTONIC, as of records; 0: not recorded
+    std::uint32_t uid = 0;         ///< real
+    std::string comm;              ///< raw bytes
     std::int64_t threads_count = 0;
     int cpus_online = 0;       ///< at the time of the reading; 0: not recorded
     bool leader_gone = false;  ///< the main thread has ended: /proc/PID/stat, statm and status show no memory

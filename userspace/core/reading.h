@@ -59,6 +59,7 @@ struct CounterReading {
     /// Of the process that was read, as in ProcessTotal. A recording has only the comm, and only that of TimedCounters.
     std::int64_t threads = 0;
     std::string comm;
+    std::uint64_t started_ns = 0;
 
     /// The sum of what tasks or CPUs cache; CPUs' values are those read after the tasks.
     Members cached() const;
@@ -75,7 +76,7 @@ struct ProcessTotal {
     std::int64_t tasks = 0;  ///< signal->live: tasks that have not begun to exit
     /// signal->nr_threads, as in /proc/PID/status: includes a main thread that ended before the others.
     std::int64_t threads = 0;
-    std::uint64_t started_ns = 0;  ///< start time since boot, without suspend
+    std::uint64_t started_ns = 0;  ///< CLOCK_MONOTONIC
     std::int64_t cachers = 0;      ///< tasks or CPUs whose cached file, anon or shmem is not 0
     Members flushed, cached;       ///< of the mm, including all groups that share it
     bool leader_gone = false;      ///< the main thread has ended: /proc/PID/stat shows no memory

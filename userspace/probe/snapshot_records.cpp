@@ -92,6 +92,7 @@ core::Result<core::CounterReading> unpack_snapshot(core::Scheme scheme, std::spa
                 reading.mm = record->mm;
                 reading.mm_users = record->users;
                 reading.threads = record->threads;
+                reading.started_ns = record->started;
                 reading.comm.assign(record->comm, strnlen(record->comm, sizeof(record->comm)));
                 break;
             }

@@ -189,6 +189,7 @@ void put_raw_reading(Bytes &out, const core::RawReading &raw, std::uint64_t base
     for (const std::uint64_t t_ns : {raw.bracket_ns, raw.begin_ns, raw.end_ns})
         put_signed(out, static_cast<std::int64_t>(t_ns - base_ns));
     put_signed(out, raw.cpus_online);
+    put(out, raw.started_ns);
 }
 
 core::RawReading read_raw_reading(ByteReader &in, std::uint64_t base_ns) {
@@ -216,6 +217,7 @@ core::RawReading read_raw_reading(ByteReader &in, std::uint64_t base_ns) {
     for (std::uint64_t *const t_ns : {&raw.bracket_ns, &raw.begin_ns, &raw.end_ns})
         *t_ns = base_ns + static_cast<std::uint64_t>(in.signed_number());
     if (!in.at_end()) raw.cpus_online = std::clamp(in.small(), 0, core::kMostCpus);  // absent from old recordings
+    if (!in.at_end()) raw.started_ns = in.number();                                  // absent from old recordings, too
     return raw;
 }
 

@@ -178,6 +178,7 @@ std::optional<Error> Snapshotter::State::fill_in(const procfs::Process &process,
     if (!end) return end.error();
     out.pid = process.pid();
     out.start_ticks = stat.start_ticks;
+    out.started_ns = out.counters().started_ns;
     out.comm = stat.comm;
     out.threads_count = end->num_threads;
     out.leader_gone = end->zombie();

@@ -137,12 +137,14 @@ TEST(UnpackSnapshot, TakesTheNumberOfThreadsAndTheNameFromTheEndOfThePass) {
     rsslag_snapshot_mm last{};
     last.kind = RSSLAG_SNAPSHOT_MM_LAST;
     last.threads = 2;
+    last.started = 77;
     std::string("leader").copy(last.comm, sizeof(last.comm));
     const auto reading =
         unpack(Scheme::Plain, mm_record(RSSLAG_SNAPSHOT_MM_FIRST) + task_record(4712, "worker") + bytes(last));
     ASSERT_TRUE(reading.ok()) << reading.error().what;
     EXPECT_EQ(reading->threads, 2);
     EXPECT_EQ(reading->comm, "leader");
+    EXPECT_EQ(reading->started_ns, 77U);
 }
 
 TEST(UnpackSnapshot, GivesEachCpuToTheMmBeforeIt) {

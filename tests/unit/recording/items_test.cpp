@@ -44,6 +44,7 @@ core::RawReading reading() {
     raw.comm = "storm";
     raw.threads_count = 2;
     raw.cpus_online = 3;
+    raw.started_ns = 77;
     raw.readers.stat = core::Pages{5};
     raw.readers.status(core::Member::Swap) = core::Kilobytes{0};
     raw.bracket.readings = {counters(), counters()};
@@ -285,6 +286,7 @@ TEST(Items, KeepWhatAReadingSaid) {
     EXPECT_EQ(raw.bracket.readings[0].first.cpus[1].cached.anon, core::Pages{-31});
     EXPECT_EQ(raw.end_ns, 200U);
     EXPECT_EQ(raw.cpus_online, 3);
+    EXPECT_EQ(raw.started_ns, 77U);
 }
 
 TEST(Items, OfAKindThatIsNotKnownAreSkipped) {
