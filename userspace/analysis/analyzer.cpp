@@ -238,6 +238,8 @@ void Analyzer::State::operator()(event::Reading &event) {
     }
     const core::GroupView *const group = group_of(event.host_tgid);
     if (group == nullptr) return;
+    if (event.reported && group->reused_at(event.reported->started_ns))
+        event.reported = core::Error{core::Kind::Gone, "another process has its number", 0, ""};
     Traced &entry = traced[event.host_tgid];
     if (!event.reported) {
         // The process has ended. Its last tick comes with its exit record, unless that record was lost.

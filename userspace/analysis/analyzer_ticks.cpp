@@ -244,7 +244,8 @@ std::optional<core::Tick> Analyzer::State::compared(Taken &taken, std::uint64_t 
     apply_until(until_ns);
     if (ledger.ended_since(counters.mm, reading.begin_ns)) return std::nullopt;  // its last tick has the final numbers
     if (ledger.being_built(counters.mm)) return std::nullopt;                    // its EXEC record is still to come
-    const bool start_lost = !ledger.has(counters.mm) && traced.count(group.host_tgid) != 0;
+    const bool alive = traced.count(group.host_tgid) != 0 && ledger.group(group.host_tgid);
+    const bool start_lost = alive && !ledger.has(counters.mm);
     if (start_lost) take_up(group.host_tgid, counters, reading.comm, reading.begin_ns, reading.end_ns);
     ledger.compare(counters, reading.begin_ns, reading.end_ns);
     const auto found = traced.find(group.host_tgid);

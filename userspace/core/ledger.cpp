@@ -40,6 +40,12 @@ std::string_view name(State state) {
     return "exec";
 }
 
+/// The kernel takes the time of a start with another function than BPF programs that of a record: they may differ a
+/// little.
+bool GroupView::reused_at(std::uint64_t started_ns) const {
+    return started_ns > since_ns + MmCheck::kWiderNs;
+}
+
 Ledger::Ledger(const Options &options) : impl_(std::make_unique<Impl>(options)) {}
 Ledger::~Ledger() = default;
 Ledger::Ledger(Ledger &&) noexcept = default;
@@ -122,6 +128,7 @@ void Ledger::adopt(const CounterReading &reading, const GroupView &group, std::u
     const bool forked = known.forked;
     known = group;
     known.forked = forked;
+    known.since_ns = end_ns;
     impl_->count_processes();
     impl_->forget_last();
 }

@@ -184,7 +184,11 @@ struct GroupView {
     std::string comm;  ///< of its leader, raw bytes
     std::uint64_t mm = 0;
     State state = State::Running;
-    bool forked = false;  ///< born in the trace, and it has not run exec yet
+    bool forked = false;         ///< born in the trace, and it has not run exec yet
+    std::uint64_t since_ns = 0;  ///< a time at which it existed
+
+    /// Whether a process with its number that started at this time (0: unknown) is another one.
+    bool reused_at(std::uint64_t started_ns) const;
 };
 
 /// An mm that a group has left by exec or exit.

@@ -285,7 +285,8 @@ void Ledger::Impl::new_task(const rsslag_task &record) {
     }
     tasks[record.tid] = {record.ns_tid, record.ns_tgid, record.tgid, reported_comm(record), mm};
     if (!same_group && traced) {
-        groups[record.tgid] = {record.tgid, record.ns_tgid, reported_comm(record), record.mm, State::Running, true};
+        groups[record.tgid] = {record.tgid, record.ns_tgid, reported_comm(record), record.mm, State::Running,
+                               true,        record.t_ns};
     }
 }
 
@@ -316,7 +317,7 @@ void Ledger::Impl::exec(const rsslag_task &record) {
     tasks[record.tid] = task;
     const auto group = groups.find(record.tgid);
     if (group == groups.end()) {
-        groups[record.tgid] = {record.tgid, record.ns_tgid, task.comm, record.mm, State::Running};
+        groups[record.tgid] = {record.tgid, record.ns_tgid, task.comm, record.mm, State::Running, false, record.t_ns};
         return;
     }
     if (left && left != task.mm) {

@@ -352,6 +352,53 @@ TEST_F(AnalyzerTest, EndsAProcessThatIsGoneTwiceOnlyWhereItsExitMayBeLost) {
     EXPECT_EQ(ticks[0].state, State::Exited);
 }
 
+TEST_F(AnalyzerTest, TakesUpNoProcessThatHasTheNumberOfOneWhoseExitWasLost) {
+    feed(attach(ms(1)));
+    feed(losses(ms(20), 5, 1));
+    auto other = reading(ms(50), 300);
+    other.reported->started_ns = kStart + ms(40);
+    other.reported->bracket.readings[0].mm = kMm + 0x1000;
+    feed(other);
+    EXPECT_TRUE(feed(tick_end(ms(60))).empty());
+    EXPECT_TRUE(analyzer_.adopted().empty());
+    EXPECT_EQ(analyzer_.groups().size(), 1U) << "its exit record may be late";
+    feed(other);
+    EXPECT_TRUE(analyzer_.groups().empty());
+    EXPECT_TRUE(feed(tick_end(ms(70))).empty());
+    EXPECT_TRUE(analyzer_.adopted().empty());
+    const auto ticks = feed(event::Stop{at(ms(500))});
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].state, State::Exited);
+    EXPECT_EQ(ticks[0].ledger.exact(), members(0, 1000));
+}
+
+TEST_F(AnalyzerTest, ReadsAForkThatStartedJustBeforeItsRecord) {
+    feed(task(ms(30), RSSLAG_NEWTASK, RSSLAG_TRACED, kPid));
+    feed(until(ms(40)));
+    feed(losses(ms(41), 5, 1));
+    auto same = reading(ms(50), 300);
+    same.reported->started_ns = kStart + ms(30) - 1000;
+    feed(same);
+    EXPECT_EQ(feed(tick_end(ms(60))).size(), 1U);
+    auto other = reading(ms(150), 300);
+    other.reported->started_ns = kStart + ms(100);
+    feed(other);
+    EXPECT_TRUE(feed(tick_end(ms(160))).empty());
+}
+
+TEST_F(AnalyzerTest, TakesUpNoProcessThatHasEndedSinceItsReading) {
+    feed(attach(ms(1)));
+    feed(losses(ms(20), 5, 1));
+    auto after_exec = reading(ms(50), 300);
+    after_exec.reported->bracket.readings[0].mm = kMm + 0x1000;
+    feed(after_exec);
+    feed(task(ms(50) + 500'000, RSSLAG_EXIT, 0, kPid + 1));
+    feed(task(ms(50) + 500'000, RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kPid));
+    feed(tick_end(ms(60)));
+    EXPECT_TRUE(analyzer_.adopted().empty());
+    EXPECT_TRUE(analyzer_.groups().empty());
+}
+
 TEST_F(AnalyzerTest, CountsLossesSinceItsFirstEvent) {
     Facts later = facts();
     later.before.sent = 100;
