@@ -222,6 +222,20 @@ int trace(u64 *ctx)
     return (mm && !trace_mm(key_at(mm))) || !trace_group(tgid);
 }
 
+/* Run by userspace: reverts `trace` for a group that had ended before. Another group may have its number, and another
+ * mm the address of its mm: the next update of that mm removes it. */
+SEC("raw_tp")
+int untrace(u64 *ctx)
+{
+    u32 tgid = ctx[0];
+    u64 mm = ctx[1];
+
+    if (mm && mm_state(key_at(mm)) == TRACED)
+        mm_ends(key_at(mm));
+    untrace_group(tgid);
+    return 0;
+}
+
 /* The number of CPUs that went offline. The kernel has added what they had cached to the counters, without a record
  * (lib/percpu_counter.c percpu_counter_cpu_dead). `cpu` scheme only. */
 rsslag_u64 folded_cpus;

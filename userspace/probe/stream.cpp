@@ -192,7 +192,7 @@ Status StreamProbe::State::attach() {
             bpf_program__expected_attach_type(program) == BPF_TRACE_ITER) {
             continue;
         }
-        if (program == skeleton->progs.trace) continue;  // run by StreamProbe::trace()
+        if (program == skeleton->progs.trace || program == skeleton->progs.untrace) continue;  // run by userspace
         links.emplace_back(bpf_program__attach(program));
         if (links.back()) continue;
         const int err = errno;
@@ -238,12 +238,23 @@ core::Result<StreamProbe> StreamProbe::open(const KernelTraits &traits, const Op
 }
 
 /// Runs a BPF program: only BPF programs write the filter's tables.
-Status StreamProbe::trace(int host_tgid, std::uint64_t mm) {
+core::Result<std::uint32_t> StreamProbe::State::run(const bpf_program *program, int host_tgid, std::uint64_t mm) const {
     std::uint64_t arguments[] = {static_cast<std::uint32_t>(host_tgid), mm};
     LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = arguments, .ctx_size_in = sizeof(arguments));
-    if (bpf_prog_test_run_opts(bpf_program__fd(state_->skeleton->progs.trace), &run) != 0) return refused(errno);
-    if (run.retval == 0) return core::success();
+    if (bpf_prog_test_run_opts(bpf_program__fd(program), &run) != 0) return refused(errno);
+    return run.retval;
+}
+
+Status StreamProbe::trace(int host_tgid, std::uint64_t mm) {
+    const auto full = state_->run(state_->skeleton->progs.trace, host_tgid, mm);
+    if (!full) return full.error();
+    if (*full == 0) return core::success();
     return Error{Kind::Unsupported, "too many processes to trace", 0, "trace fewer of them"};
+}
+
+Status StreamProbe::untrace(int host_tgid, std::uint64_t mm) {
+    const auto done = state_->run(state_->skeleton->progs.untrace, host_tgid, mm);
+    return done ? core::success() : Status(done.error());
 }
 
 Status StreamProbe::trace_matching(const Pattern &pattern) {

@@ -62,6 +62,8 @@ class StreamProbe {
     /// Starts to trace this thread group (host TGID) and, unless `mm` is 0, this mm (address of the mm_struct).
     /// Kind::Unsupported if the map of traced processes is full.
     core::Status trace(int host_tgid, std::uint64_t mm);
+    /// Reverts trace() for a group that had ended before.
+    core::Status untrace(int host_tgid, std::uint64_t mm);
 
     /// Traces each process that matches `pattern`: from its next exec on, for which the program sends RSSLAG_EXEC, or,
     /// as a child of a traced process, from its start. rsslag itself never matches.

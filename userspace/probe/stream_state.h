@@ -102,6 +102,7 @@ struct StreamProbe::State {
     core::Status make_rings(std::uint32_t bytes, std::uint32_t count);
     core::Status hand_over_rings();
     core::Status learn(core::Scheme scheme);
+    core::Result<std::uint32_t> run(const bpf_program *program, int host_tgid, std::uint64_t mm) const;
     core::Status attach();
     std::vector<bpf_program *> programs() const;
     void read_sums();

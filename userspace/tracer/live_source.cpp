@@ -102,6 +102,7 @@ class LiveSource final : public Source {
     std::chrono::system_clock::time_point time() override { return std::chrono::system_clock::now(); }
 
     core::Status trace(int host_tgid, std::uint64_t mm) override { return stream_->trace(host_tgid, mm); }
+    core::Status untrace(int host_tgid, std::uint64_t mm) override { return stream_->untrace(host_tgid, mm); }
     core::Status trace_matching(const probe::Pattern &pattern) override { return stream_->trace_matching(pattern); }
     void detach() override {
         stream_->detach();

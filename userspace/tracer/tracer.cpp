@@ -11,6 +11,7 @@
 
 #include "live_source.h"
 #include "system/snapshotter.h"
+#include "system/targets.h"
 #include "tracer_state.h"
 
 namespace rsslag::tracer {
@@ -113,10 +114,31 @@ void Tracer::State::feed(event::Event event) {
         named.erase(pid);
         mappings.exit(pid);
     }
-    for (const auto &[host_tgid, mm] : analyzer.adopted()) {
-        if (const Status traced = source->trace(host_tgid, mm); !traced)
-            spdlog::warn("cannot continue to trace process {}: {}", host_tgid, traced.error().what);
+    for (const auto &[host_tgid, mm] : analyzer.adopted())
+        trace_adopted(host_tgid, mm);
+}
+
+/// If the process has ended since it was read, another one may have got its number before trace().
+void Tracer::State::trace_adopted(int host_tgid, std::uint64_t mm) {
+    const auto groups = analyzer.groups();
+    const auto group = std::find_if(groups.begin(), groups.end(),
+                                    [host_tgid](const core::GroupView &g) { return g.host_tgid == host_tgid; });
+    if (group == groups.end()) return;  // its exit record has come
+    if (const Status traced = source->trace(host_tgid, mm); !traced) {
+        spdlog::warn("cannot continue to trace process {}: {}", host_tgid, traced.error().what);
+        return;
     }
+    const auto taken = read_counters(*group);
+    if (taken || taken.error().kind != Kind::Gone) return;
+    if (const Status ended = source->untrace(host_tgid, mm); !ended)
+        spdlog::warn("cannot stop tracing process {}: {}", host_tgid, ended.error().what);
+}
+
+/// Kind::Gone if another process has the number of this one.
+core::Result<core::TimedCounters> Tracer::State::read_counters(const core::GroupView &group) {
+    auto taken = source->read_counters(group.tgid);
+    if (taken && group.reused_at(taken->counters.started_ns)) return system::gone(group.tgid);
+    return taken;
 }
 
 event::Moment Tracer::State::moment() {
@@ -167,7 +189,7 @@ void Tracer::State::take_in() {
 void Tracer::State::collect() {
     take_in();
     for (const core::GroupView &group : analyzer.unknown()) {
-        if (group.tgid != 0) feed(event::Counters{group.tgid, source->read_counters(group.tgid)});
+        if (group.tgid != 0) feed(event::Counters{group.tgid, read_counters(group)});
     }
     if (analyzer.losses().lost() == 0) return;
     for (const analysis::Awaited &awaited : analyzer.awaited())

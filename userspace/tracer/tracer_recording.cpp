@@ -17,7 +17,7 @@ std::optional<Tracer::State::Events> Tracer::State::known(bool all) {
     Events events;
     for (const core::GroupView &group : analyzer.groups()) {
         if (group.tgid == 0) continue;  // not visible in rsslag's PID namespace
-        auto counters = source->read_counters(group.tgid);
+        auto counters = read_counters(group);
         if (counters && counters->counters.mm == group.mm) {
             event::Faults faults = faults_of(*source, host_tids(counters->counters));
             auto listing = source->list_mappings(group.host_tgid, group.tgid, false);

@@ -69,6 +69,8 @@ struct Tracer::State {
     void list_all();
     void take_in();
     void collect();
+    void trace_adopted(int host_tgid, std::uint64_t mm);
+    core::Result<core::TimedCounters> read_counters(const core::GroupView &group);
     core::Result<core::RawReading> read(const core::GroupView &group);
     void stop();
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <iterator>
+#include <set>
 #include <sstream>
 
 #include "analysis/replay.h"
@@ -36,7 +37,14 @@ class NoKernel : public Source {
         return std::chrono::system_clock::time_point(
             std::chrono::nanoseconds(analysis::test::kStartUnix + (now_ += 1'000)));
     }
-    core::Status trace(int, std::uint64_t) override { return core::success(); }
+    core::Status trace(int host_tgid, std::uint64_t mm) override {
+        traced_.emplace(host_tgid, mm);
+        return core::success();
+    }
+    core::Status untrace(int host_tgid, std::uint64_t mm) override {
+        traced_.erase({host_tgid, mm});
+        return core::success();
+    }
     core::Status trace_matching(const probe::Pattern &pattern) override {
         matching_.push_back(pattern.cgroup);
         return core::success();
@@ -55,11 +63,17 @@ class NoKernel : public Source {
     core::Result<core::TimedCounters> read_counters(pid_t) override {
         if (refuses_) return core::Error{core::Kind::Io, "cannot read it: Too many open files", EMFILE, "raise it"};
         const std::uint64_t begin = now_ns();
-        return core::TimedCounters{analysis::test::counters(anon()), begin, now_ns()};
+        core::TimedCounters taken{analysis::test::counters(anon()), begin, now_ns()};
+        taken.counters.mm = mm_;
+        taken.counters.started_ns = started_ns_;
+        return taken;
     }
     core::Result<core::RawReading> read(int, pid_t, bool walk) override {
         if (refuses_) return core::Error{core::Kind::Io, "cannot read it: Too many open files", EMFILE, "raise it"};
-        return analysis::test::reading(now_ns() - kStart, anon(), walk).reported;
+        auto taken = analysis::test::reading(now_ns() - kStart, anon(), walk).reported;
+        for (core::CounterReading &each : taken->bracket.readings)
+            each.mm = mm_;
+        return taken;
     }
     void forget(int) override {}
     core::OwnCost cost(std::uint64_t sent) override { return {static_cast<double>(sent), std::nullopt, {1}}; }
@@ -74,6 +88,14 @@ class NoKernel : public Source {
     }
     void sleep(std::uint64_t ns) { now_ += ns; }
     void fold() { ++folded_; }
+    /// The record of the exec is lost.
+    void exec() {
+        mm_ += 0x1000;
+        ++lost_;
+    }
+    /// Another process gets the number right after the next reading.
+    void reuse() { started_ns_ = now_ + 1'000'000'000; }
+    bool traces(int host_tgid, std::uint64_t mm) const { return traced_.count({host_tgid, mm}) != 0; }
     void refuse(bool refuses) { refuses_ = refuses; }
     std::size_t times_matched(const std::string &cgroup) const {
         return static_cast<std::size_t>(std::count(matching_.begin(), matching_.end(), cgroup));
@@ -87,6 +109,8 @@ class NoKernel : public Source {
     std::uint64_t now_ = kStart;
     std::uint64_t updates_ = 0, lost_ = 0, folded_ = 0;
     bool refuses_ = false;
+    std::uint64_t mm_ = analysis::test::kMm, started_ns_ = 0;
+    std::set<std::pair<int, std::uint64_t>> traced_;
     std::vector<event::Records> sent_;
     std::vector<std::string> matching_;
 };
@@ -233,6 +257,19 @@ TEST_F(TracerTest, RecordsFromAKeyOnThatAProcessWhichMatchesIsNotTraced) {
     round();
     end();
     EXPECT_NE(replay_lines(file()).back().find(R"("processes_not_traced":1,)"), std::string::npos);
+}
+
+TEST_F(TracerTest, TracesNoProcessThatGotTheNumberOfOneTakenUp) {
+    using analysis::test::kMm;
+    ASSERT_TRUE(tracer_->attach(kPid));
+    round();
+    kernel_->exec();
+    tracer_->tick();
+    EXPECT_TRUE(kernel_->traces(kPid, kMm + 0x1000));
+    kernel_->exec();
+    kernel_->reuse();
+    tracer_->tick();
+    EXPECT_FALSE(kernel_->traces(kPid, kMm + 0x2000)) << "it has ended before it could be traced";
 }
 
 TEST_F(TracerTest, MatchesByTheCgroupThatHasThePathNow) {
