@@ -27,6 +27,11 @@ struct {
     __type(value, u32);
 } mms SEC(".maps");
 
+/* An ended group stays in the map until the kernel frees its leader: the exits of its other tasks may come after the
+ * exit that ends it, and so may updates. */
+#define GROUP_RUNS 1
+#define GROUP_ENDED 2
+
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 32768);
@@ -173,12 +178,13 @@ static __always_inline bool still_traced(u64 mm, enum mm_state state, int users,
     return by_traced;
 }
 
+/* Traces a group, even if an ended group with the same number is still in the map. Returns false if the map is full. */
 static __always_inline bool trace_group(u32 tgid)
 {
-    u32 one = 1;
+    u32 runs = GROUP_RUNS;
 
-    if (bpf_map_update_elem(&groups, &tgid, &one, BPF_NOEXIST))
-        return bpf_map_lookup_elem(&groups, &tgid);
+    if (bpf_map_update_elem(&groups, &tgid, &runs, BPF_NOEXIST))
+        return !bpf_map_update_elem(&groups, &tgid, &runs, BPF_EXIST);
     __sync_fetch_and_add(COARSE_GROUP(tgid), 1);
     __sync_fetch_and_add(&filter.group[GROUP_SLOT(tgid)], GROUP_CODE(tgid));
     return true;
@@ -190,6 +196,22 @@ static __always_inline void untrace_group(u32 tgid)
         return;
     __sync_fetch_and_add(&filter.group[GROUP_SLOT(tgid)], -GROUP_CODE(tgid));
     __sync_fetch_and_add(COARSE_GROUP(tgid), -1);
+}
+
+static __always_inline void group_ends(u32 tgid)
+{
+    u32 ended = GROUP_ENDED;
+
+    bpf_map_update_elem(&groups, &tgid, &ended, BPF_EXIST);
+}
+
+/* The leader of a group with this number is freed. Another group may have got the number before. */
+static __always_inline void leader_is_freed(u32 tgid)
+{
+    u32 *state = bpf_map_lookup_elem(&groups, &tgid);
+
+    if (state && *state == GROUP_ENDED)
+        untrace_group(tgid);
 }
 
 #endif

@@ -197,8 +197,10 @@ int BPF_PROG(task_exit, struct task_struct *task)
     }
     end_task(tid, &user_faults, &kernel_faults);
     group_dead = BPF_CORE_READ(task, signal, live.counter) == 0;
-    if (group_dead)
+    if (group_dead) {
+        group_ends(BPF_CORE_READ(task, tgid));
         note_end(task, BPF_CORE_READ(task, tgid));
+    }
     record = reserve_task(task, RSSLAG_EXIT);
     if (!record)
         return 0;
@@ -206,6 +208,17 @@ int BPF_PROG(task_exit, struct task_struct *task)
     record->user_faults = user_faults;
     record->kernel_faults = kernel_faults;
     send(record);
+    return 0;
+}
+
+/* The kernel frees the leader of a group after all other tasks of the group have exited. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(task_free, struct task_struct *task)
+{
+    u32 tgid = BPF_CORE_READ(task, tgid);
+
+    if ((u32)BPF_CORE_READ(task, pid) == tgid && group_traced(tgid))
+        leader_is_freed(tgid);
     return 0;
 }
 

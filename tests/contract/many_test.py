@@ -25,6 +25,7 @@ from live import Live, Told, assert_trace
 RECORDING = str(ROOT / 'docs' / 'recordings' / 'quiet-6.1.rsslag')
 BPF_CALL = {'x86_64': 321, 'aarch64': 280}.get(platform.machine())
 BY_ID = {'prog_id': 13, 'map_id': 14, 'link_id': 30}  # BPF_PROG_GET_FD_BY_ID, BPF_MAP_…, BPF_LINK_… (linux/bpf.h enum bpf_cmd)
+BPF_MAP_GET_NEXT_KEY, BPF_OBJ_GET_INFO_BY_FD = 4, 15
 
 
 class TenTracers(TracingTest):
@@ -54,9 +55,13 @@ def held_objects(pid):
     return found
 
 
+def bpf(command, attributes):
+    """bpf(2): its result, or -1 with ctypes.get_errno()."""
+    return ctypes.CDLL(None, use_errno=True).syscall(BPF_CALL, command, attributes, len(attributes))
+
+
 def is_there(kind, number):
-    attributes = ctypes.create_string_buffer(struct.pack('III', number, 0, 0), 128)
-    fd = ctypes.CDLL(None, use_errno=True).syscall(BPF_CALL, BY_ID[kind], attributes, len(attributes))
+    fd = bpf(BY_ID[kind], ctypes.create_string_buffer(struct.pack('III', number, 0, 0), 128))
     if fd >= 0:
         os.close(fd)
     elif ctypes.get_errno() != 2:  # ENOENT
@@ -99,6 +104,62 @@ class KilledOutright(TracingTest):
             self.left_by('serve', '--listen', '127.0.0.1:0', ready=a_line)
             # CMD ends with its stdin.
             self.left_by('peak', '--', 'cat', ready=has_programs, stdin=subprocess.PIPE)
+
+
+@contextlib.contextmanager
+def map_of(pid, name):
+    """A descriptor of the BPF map with this name that the process has."""
+    with contextlib.ExitStack() as stack:
+        for kind, number in held_objects(pid):
+            if kind != 'map_id':
+                continue
+            fd = bpf(BY_ID[kind], ctypes.create_string_buffer(struct.pack('III', number, 0, 0), 128))
+            if fd < 0:
+                raise OSError(ctypes.get_errno(), 'bpf')
+            stack.callback(os.close, fd)
+            info = ctypes.create_string_buffer(80)  # struct bpf_map_info
+            if bpf(BPF_OBJ_GET_INFO_BY_FD, ctypes.create_string_buffer(struct.pack('IIQ', fd, len(info), ctypes.addressof(info)), 128)) != 0:
+                raise OSError(ctypes.get_errno(), 'bpf')
+            if info.raw[24:40].rstrip(b'\0') == name:
+                yield fd
+                return
+        raise AssertionError(('no such map', name))
+
+
+def keys_of(fd):
+    """The keys, of 4 bytes, of a BPF map. None, if it changes too fast to say."""
+    found, key = set(), None
+    while True:
+        following = ctypes.create_string_buffer(4)
+        at = ctypes.addressof(key) if key else 0
+        if bpf(BPF_MAP_GET_NEXT_KEY, ctypes.create_string_buffer(struct.pack('IIQQ', fd, 0, at, ctypes.addressof(following)), 128)) != 0:
+            return found
+        if following.raw in found:
+            return None
+        found.add(following.raw)
+        key = following
+
+
+@needs_root
+@unittest.skipUnless(BPF_CALL, 'the number of bpf(2) is not known on this architecture')
+class EndedProcesses(TracingTest):
+    """However many processes are traced one after another, the kernel side has room for the next one."""
+
+    def test_no_number_of_one_is_kept(self):
+        work = 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; : $(echo x); done'
+        with Told(work, count=2) as told:
+            with Live('--format', 'jsonl', '--interval', '10s', '--no-walk', '--follow', *(str(pid) for pid in told.pids)) as tracer:
+                tracer.document()
+                tracer.document()  # both are attached
+                with map_of(tracer.process.pid, b'groups') as groups:
+                    self.assertEqual(len(keys_of(groups)), 2)
+                    told.tell(0)
+                    # The kernel frees a task a while after its end.
+                    wait_until(lambda: (keys := keys_of(groups)) is not None and len(keys) == 1)
+                told.tell(1)
+                summary = assert_trace(self, tracer.finish())[1]
+        self.assertEqual(summary['lost'], 0)
+        self.assertGreater(summary['ended_mms'], 40)
 
 
 class Processes(TracingTest):

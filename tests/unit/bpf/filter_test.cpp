@@ -24,11 +24,11 @@ class Hash {
   public:
     std::size_t most = SIZE_MAX;
 
-    int update(u64 key, u64 flags) {
+    int update(u64 key, u32 value, u64 flags) {
         const std::lock_guard lock(mutex_);
-        if (values_.count(key) != 0) return flags == 1 ? -EEXIST : 0;
-        if (values_.size() >= most) return -E2BIG;
-        values_[key] = 1;
+        if (values_.count(key) != 0 ? flags == 1 : flags == 2) return flags == 1 ? -EEXIST : -ENOENT;
+        if (values_.count(key) == 0 && values_.size() >= most) return -E2BIG;
+        values_[key] = value;
         return 0;
     }
     int erase(u64 key) {
@@ -58,8 +58,8 @@ Hash &hash_of(const void *map) {
 }
 
 template <class Key>
-int bpf_map_update_elem(const void *map, const Key *key, const u32 * /*value*/, u64 flags) {
-    return hash_of(map).update(*key, flags);
+int bpf_map_update_elem(const void *map, const Key *key, const u32 *value, u64 flags) {
+    return hash_of(map).update(*key, *value, flags);
 }
 template <class Key>
 u32 *bpf_map_lookup_elem(const void *map, const Key *key) {
@@ -77,6 +77,7 @@ void count_lost_map_full() {
 
 #define BPF_ANY 0
 #define BPF_NOEXIST 1
+#define BPF_EXIST 2
 #define SEC(name)
 #define __uint(name, value) int name
 #define __type(name, value) int name
@@ -191,6 +192,43 @@ TEST_F(Filter, DistinguishesGroupsThatShareASlot) {
     EXPECT_TRUE(group_traced(tgids[1]));
     untrace_group(tgids[1]);
     EXPECT_FALSE(group_traced(tgids[1]));
+}
+
+TEST_F(Filter, ForgetsAGroupWhenItsLeaderIsFreed) {
+    EXPECT_TRUE(trace_group(7));
+    leader_is_freed(7);
+    EXPECT_TRUE(group_traced(7)) << "an ended group had this number, and this one runs";
+    group_ends(7);
+    EXPECT_TRUE(group_traced(7)) << "the exits of its other tasks may come later";
+    leader_is_freed(7);
+    EXPECT_FALSE(group_traced(7));
+    group_ends(7);
+    EXPECT_FALSE(group_traced(7));
+}
+
+TEST_F(Filter, TracesTheNextGroupWithANumberBeyondTheEndOfTheFirst) {
+    EXPECT_TRUE(trace_group(7));
+    group_ends(7);
+    EXPECT_TRUE(trace_group(7));
+    leader_is_freed(7);
+    EXPECT_TRUE(group_traced(7));
+    group_ends(7);
+    leader_is_freed(7);
+    EXPECT_FALSE(group_traced(7));
+}
+
+TEST_F(Filter, HasRoomForGroupsAfterOthersHaveEnded) {
+    hash_of(&groups).most = 2;
+    for (u32 tgid = 1; tgid <= 100; ++tgid) {
+        EXPECT_TRUE(trace_group(tgid));
+        EXPECT_TRUE(trace_group(tgid + 1000));
+        EXPECT_FALSE(trace_group(tgid + 2000));
+        for (const u32 ended : {tgid, tgid + 1000}) {
+            group_ends(ended);
+            leader_is_freed(ended);
+        }
+    }
+    hash_of(&groups).most = SIZE_MAX;
 }
 
 /// Each CPU's own mm, all in one slot, and one mm that all CPUs trace concurrently.
