@@ -443,6 +443,10 @@ const core::Losses &Analyzer::losses() const {
     return state_->losses;
 }
 
+const core::Totals &Analyzer::missed() const {
+    return state_->totals;
+}
+
 std::uint64_t Analyzer::records() const {
     return state_->order.records();
 }

@@ -20,6 +20,7 @@
 #include "core/raw_reading.h"
 #include "core/scheme.h"
 #include "core/tick.h"
+#include "core/totals.h"
 #include "rsslag/abi.h"
 
 namespace rsslag::analysis {
@@ -105,6 +106,8 @@ class Analyzer {
     std::uint64_t readings_failed() const;
     /// Losses as of the last event that counted them.
     const core::Losses &losses() const;
+    /// Of the totals so far, those of processes that match a pattern. The others are known at the end: take_summary().
+    const core::Totals &missed() const;
     /// The number of records received.
     std::uint64_t records() const;
     /// Records not covered by a Watermark yet.

@@ -71,7 +71,7 @@ metrics::Exposition::Trace MetricsTracer::read() {
     look_for_targets();
     tracer_.tick();
     tracer_.collect();  // last ticks of processes that ended during tick()
-    return {groups_->traced.groups(), tracer_.losses()};
+    return {groups_->traced.groups(), tracer_.losses(), tracer_.missed()};
 }
 
 }  // namespace rsslag::cli

@@ -143,6 +143,15 @@ void Families::losses() {
         begin("rsslag_trace_lost_records_total", "Records that were lost, by cause.", MetricType::Counter);
     for (const auto &[cause, count] : from_.trace->losses.by_cause)
         add(family, {{"cause", cause}}, static_cast<double>(count));
+    const core::Totals &missed = from_.trace->missed;
+    MetricFamily &processes = begin("rsslag_trace_missed_processes_total",
+                                    "Processes that were not traced from their exec or start, although they match: "
+                                    "those read late, and those that could not be attached.",
+                                    MetricType::Counter);
+    add(processes, {{"cause", "read_late"}}, static_cast<double>(missed.processes_read_late));
+    add(processes, {{"cause", "not_attached"}}, static_cast<double>(missed.processes_not_traced));
+    const bool search_failed = missed.not_traced_reason && missed.processes_not_traced == 0;
+    add(processes, {{"cause", "search_failed"}}, search_failed ? 1 : 0);
 }
 
 void Families::traced() {

@@ -11,6 +11,7 @@
 #include "core/losses.h"
 #include "core/result.h"
 #include "core/scheme.h"
+#include "core/totals.h"
 #include "metrics/groups.h"
 #include "metrics/traced.h"
 
@@ -37,6 +38,7 @@ struct Exposition {
     struct Trace {
         std::vector<TracedGroup> groups;
         core::Losses losses;
+        core::Totals missed;  ///< see analysis::Analyzer::missed()
     };
     std::optional<Trace> trace;
 };

@@ -357,6 +357,10 @@ const core::Losses &Tracer::losses() const {
     return state_->analyzer.losses();
 }
 
+const core::Totals &Tracer::missed() const {
+    return state_->analyzer.missed();
+}
+
 /// Waits up to kPatienceNs for the last records: a program may still be running when its hook is detached.
 void Tracer::State::stop() {
     constexpr std::uint64_t kPatienceNs = 200'000'000;

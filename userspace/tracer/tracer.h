@@ -15,6 +15,7 @@
 #include "core/losses.h"
 #include "core/result.h"
 #include "core/tick.h"
+#include "core/totals.h"
 #include "probe/stream.h"
 #include "recording/header.h"
 #include "recording/writer.h"
@@ -90,6 +91,8 @@ class Tracer {
     const std::vector<std::string> &missing() const;
     /// Losses as of the last collect(), tick() or stop().
     const core::Losses &losses() const;
+    /// Processes that match a pattern and were not traced from their start: see analysis::Analyzer::missed().
+    const core::Totals &missed() const;
     /// Detaches the probes and processes all records sent. Makes the last ticks of processes that have ended.
     void stop();
     /// Only after stop().

@@ -58,7 +58,9 @@ TEST(Exposition, HasTheMetricsOfTracedProcesses) {
     group.counts.flushes[static_cast<std::size_t>(core::FlushReason::Fold)] = 3;
     group.peak_from = {10};
     group.peak_to = {12};
-    all.trace.emplace(Exposition::Trace{{group}, {7, {{"ring_full", 2}}}});
+    all.trace.emplace(Exposition::Trace{{group}, {7, {{"ring_full", 2}}}, {}});
+    all.trace->missed.processes_read_late = 3;
+    all.trace->missed.not_traced_reason = "cannot read /proc";
     const std::string result = text(all, Format::Prometheus);
     for (const char *const line : {
              R"(rsslag_traced_updates_total{comm="job",by="own"} 5)",
@@ -68,6 +70,9 @@ TEST(Exposition, HasTheMetricsOfTracedProcesses) {
              R"(rsslag_traced_peak_uncertainty_bytes{comm="job"} 8192)",
              R"(rsslag_trace_records_total 7)",
              R"(rsslag_trace_lost_records_total{cause="ring_full"} 2)",
+             R"(rsslag_trace_missed_processes_total{cause="read_late"} 3)",
+             R"(rsslag_trace_missed_processes_total{cause="not_attached"} 0)",
+             R"(rsslag_trace_missed_processes_total{cause="search_failed"} 1)",
          })
         EXPECT_EQ(lines_with(result, line).size(), 1U) << line;
     EXPECT_EQ(lines_with(result, "rsslag_traced_flushes_total{").size(), 1U)
