@@ -81,6 +81,8 @@ static __always_inline struct rsslag_task *reserve_task(struct task_struct *task
     return record;
 }
 
+#include "at_exec.bpf.h"
+
 /* Sends a record of an untraced task that updates a traced mm, once for each task. */
 static __always_inline void emit_seen(struct task_struct *task, u32 tid)
 {
@@ -148,23 +150,26 @@ int BPF_PROG(task_rename, struct task_struct *task, const char *comm)
     return 0;
 }
 
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(task_exec, struct task_struct *task, int old_pid)
+static __always_inline int emit_exec(struct task_struct *task, int old_pid, bool by_cpu)
 {
     u32 tgid = BPF_CORE_READ(task, tgid);
     u64 user_faults = 0, kernel_faults = 0;
     struct rsslag_task *record;
-    u64 mm;
+    bool matched = false;
+    struct mm_struct *mm;
 
     if (!group_traced(tgid)) {
         if (!pattern_matches(task))
             return 0;
+        matched = true;
         if (!trace_group(tgid))
             count_lost_map_full();
     }
-    mm = (u64)BPF_CORE_READ(task, mm);
-    if (mm && !trace_mm(key_at(mm)))
+    mm = BPF_CORE_READ(task, mm);
+    if (mm && !trace_mm(key_at((u64)mm)))
         count_lost_map_full();
+    if (mm && matched)
+        send_at_exec(task, mm, by_cpu);
     if (old_pid != BPF_CORE_READ(task, pid)) /* the leader's EXIT has been sent, and this task has its number */
         end_task(old_pid, &user_faults, &kernel_faults);
     else
@@ -179,6 +184,18 @@ int BPF_PROG(task_exec, struct task_struct *task, int old_pid)
     record->kernel_faults = kernel_faults;
     send(record);
     return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(task_exec_cpu, struct task_struct *task, int old_pid)
+{
+    return emit_exec(task, old_pid, true);
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(task_exec_thread, struct task_struct *task, int old_pid)
+{
+    return emit_exec(task, old_pid, false);
 }
 
 SEC("tp_btf/sched_process_exit")

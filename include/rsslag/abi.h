@@ -142,6 +142,7 @@ enum rsslag_record_kind {
     RSSLAG_EXEC = 6,    /* mm and comm are the new ones, old_tid is the tid before the exec */
     RSSLAG_EXIT = 7,    /* before or after the task has left its mm, depending on the kernel version */
     RSSLAG_SUM = 8,     /* struct rsslag_sum: updates by one task of one mm on one CPU; --mode counts, cpu scheme */
+    RSSLAG_AT_EXEC = 9, /* struct rsslag_at_exec: before the EXEC of a process that matches a pattern; not recorded */
 };
 
 enum rsslag_update_flags {
@@ -258,6 +259,27 @@ struct rsslag_task {
     char comm[16];
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_task) == 80, "rsslag_task");
+
+/* The counters of an mm at the exec from which on its process is traced: one record for each CPU that caches some of its
+ * pages, with `cpu` and `cached` only, and then a last one. All have the same t_ns and come from the same CPU. */
+struct rsslag_at_exec {
+    rsslag_u16 kind;
+    rsslag_u16 cpu;
+    rsslag_s32 tid;
+    rsslag_u64 t_ns;
+    rsslag_u64 mm;
+    rsslag_s32 cached[RSSLAG_MEMBERS]; /* what CPU `cpu` caches; last record: thread scheme, what the task caches */
+    rsslag_s64 flushed[RSSLAG_MEMBERS];
+    rsslag_u64 faults; /* min_flt + maj_flt of the task */
+    rsslag_s32 tgid;
+    rsslag_s32 ns_tid; /* in rsslag's PID namespace; 0 if not visible there */
+    rsslag_s32 ns_tgid;
+    rsslag_s32 events; /* thread scheme: task->rss_stat.events */
+    rsslag_u16 last;   /* 1: the last record */
+    rsslag_u16 caches; /* last record: how many came before it */
+    rsslag_u32 pad;
+};
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_at_exec) == 104, "rsslag_at_exec");
 
 /* Changes of mappings that perf's side-band events (PERF_RECORD_MMAP2) do not report; in a ring of their own. */
 enum rsslag_mapping_kind {

@@ -207,12 +207,37 @@ class Matching(TracingTest):
                 process.stdin.close()
                 over = trace.document(lambda tick: tick.get('state') == 'exited' and tick['pid'] == process.pid)
             trace.signal(signal.SIGINT)
-            trace.finish()
+            summary = trace.finish().documents()[-1]
         self.assertEqual((over['comm'], over['exact']['rss']), ('lifecycle', 0))
-        self.assertGreater(over['baseline']['rss'], 0, 'the baseline must include what it held at its first reading')
+        self.assertGreater(over['baseline']['rss'], 0, 'the baseline must include what it held at its exec')
+        self.assertFalse(over['peak']['lossy'])
+        self.assertEqual((summary['processes_read_late'], summary['processes_unread'], summary['at_least']), (0, 0, False))
 
     def test_by_name(self):
         self.check('--comm', '[k-m]?fe*')
+
+    def test_processes_that_end_at_once(self):
+        count = 20
+        with tempfile.TemporaryDirectory() as directory, \
+                Live(*JSONL, *ROOMY, '--interval', '1h', '--comm', 'lifecycle-brief') as trace:
+            brief = Path(directory, 'lifecycle-brief')
+            brief.symlink_to(lifecycle())
+            self.assertIn('nothing matches yet', trace.complaint())
+            pids = []
+            for _ in range(count):
+                with subprocess.Popen([brief, 'touch', f'{directory}/pages', '1', '10', '10', '10'], stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.DEVNULL) as process:
+                    self.assertEqual(process.wait(TIMEOUT), 0)
+                    pids.append(process.pid)
+            ticks = [trace.document(lambda tick: tick.get('state') == 'exited') for _ in pids]
+            trace.signal(signal.SIGINT)
+            summary = trace.finish().documents()[-1]
+        self.assertEqual([tick['pid'] for tick in ticks], pids)
+        for tick in ticks:
+            self.assertEqual((tick['exact']['rss'], tick['peak']['lossy']), (0, False), tick)
+            self.assertGreater(tick['peak']['peak_max'], tick['baseline']['rss'] + 30)
+        self.assertEqual((summary['ended_mms'], summary['ended_not_at_zero'], summary['lost']), (count, 0, 0))
+        self.assertEqual((summary['processes_read_late'], summary['processes_unread'], summary['at_least']), (0, 0, False))
 
     def test_none_that_is_called_otherwise(self):
         with Live(*JSONL, '--interval', '1h', '--comm', '?ifecycl') as trace:

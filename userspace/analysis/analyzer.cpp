@@ -35,6 +35,7 @@ struct WorkOf {
     std::uint64_t operator()(const event::Counters &event) const {
         return known + (event.reported ? of(event.reported->counters) : 0);
     }
+    std::uint64_t operator()(const event::AtExec &event) const { return of(event.counters.counters); }
     std::uint64_t operator()(const event::Reading &event) const {
         std::uint64_t work = kEvent;
         if (!event.reported) return work;
@@ -129,79 +130,6 @@ void Analyzer::State::count_losses(std::uint64_t t_ns) {
 void Analyzer::State::operator()(event::Faults &event) {
     for (const event::Faults::Task &task : event.tasks)
         faults[task.host_tid] = task.counts;
-}
-
-/// `comm`: of the leader, which is not among the tasks if it has ended. Empty: an old recording lacks it.
-void Analyzer::State::adopt(int host_tgid, const core::CounterReading &counters, const std::string &comm,
-                            std::uint64_t begin_ns, std::uint64_t end_ns) {
-    core::GroupView group;
-    group.host_tgid = host_tgid;
-    group.mm = counters.mm;
-    group.comm = comm;
-    for (const core::TaskReading &task : counters.tasks) {
-        if (task.host_tgid != host_tgid) continue;
-        group.tgid = task.tgid;
-        if (task.host_tid == host_tgid || group.comm.empty()) group.comm = task.comm;
-    }
-    ledger.adopt(counters, group, begin_ns, end_ns);
-    if (recent) recent->note(group);
-    if (records != nullptr) records->on_adopted(group);
-}
-
-void Analyzer::State::take_up(int host_tgid, const core::CounterReading &counters, const std::string &comm,
-                              std::uint64_t begin_ns, std::uint64_t end_ns) {
-    adopt(host_tgid, counters, comm, begin_ns, end_ns);
-    ledger.start_lost(counters.mm);
-    adopted.emplace_back(host_tgid, counters.mm);
-}
-
-/// The kernel counts faults since tracing of the process started, which may be long before a recording starts.
-void Analyzer::State::operator()(event::Attach &event) {
-    const core::TimedCounters &timed = event.counters;
-    adopt(event.host_tgid, timed.counters, timed.counters.comm, timed.begin_ns, timed.end_ns);
-    for (const event::Faults::Task &task : event.faults.tasks) {
-        faults[task.host_tid] = task.counts;
-        ledger.had_faults(task.host_tid, task.counts.user + task.counts.kernel);
-    }
-}
-
-void Analyzer::State::operator()(event::ExecAwaited &event) {
-    command = event.host_tgid;
-    awaited[event.host_tgid] = {event.host_tgid, event.tgid, event.mm};
-}
-
-/// A process that matches a pattern could not be attached. If it is traced, it was its baseline that could not be read.
-void Analyzer::State::note_not_traced(int pid, const core::Error &why) {
-    if (why.kind == core::Kind::Gone || why.kind == core::Kind::Unsupported) return;  // a zombie has no memory
-    const auto groups_now = ledger.groups();
-    if (std::any_of(groups_now.begin(), groups_now.end(), [pid](const auto &group) { return group.tgid == pid; }))
-        return;
-    if (!totals.not_traced_reason) totals.not_traced_reason = core::harmless(why.what);
-    if (pid != 0) totals.processes_not_traced += not_traced.insert(pid).second ? 1 : 0;
-}
-
-/// For a traced process without a baseline, for example one that matches since an exec: the counters are its baseline.
-/// For a process whose exec is awaited and may be among the lost records: if it has another mm, it is traced from now.
-void Analyzer::State::operator()(event::Counters &event) {
-    if (event.reported) {
-        const core::TimedCounters &timed = *event.reported;
-        for (const core::TaskReading &task : timed.counters.tasks) {
-            const auto group = task.tgid == event.pid ? ledger.group(task.host_tgid) : std::nullopt;
-            if (!group || group->mm != timed.counters.mm || ledger.has(group->mm)) continue;
-            adopt(group->host_tgid, timed.counters, timed.counters.comm, timed.begin_ns, timed.end_ns);
-            ledger.start_missed(group->mm);
-            totals.processes_read_late++;
-        }
-    }
-    const auto found = std::find_if(awaited.begin(), awaited.end(),
-                                    [&event](const auto &each) { return each.second.tgid == event.pid; });
-    if (found == awaited.end() && !event.reported) note_not_traced(event.pid, event.reported.error());
-    if (found == awaited.end() || (event.reported && event.reported->counters.mm == found->second.mm)) return;
-    const int host_tgid = found->first;
-    awaited.erase(found);
-    if (!event.reported) return;  // the process has ended
-    const core::TimedCounters &timed = *event.reported;
-    take_up(host_tgid, timed.counters, timed.counters.comm, timed.begin_ns, timed.end_ns);
 }
 
 void Analyzer::State::begin_tick() {
@@ -405,6 +333,13 @@ const std::vector<std::pair<int, std::uint64_t>> &Analyzer::adopted() const {
 
 const std::vector<EndedProcess> &Analyzer::ended() const {
     return state_->ended;
+}
+
+std::vector<event::AtExec> Analyzer::awaiting_exec() const {
+    std::vector<event::AtExec> all;
+    for (const auto &[tid, counters] : state_->at_exec)
+        all.push_back({counters});
+    return all;
 }
 
 std::vector<int> Analyzer::tids() const {

@@ -110,6 +110,8 @@ class Analyzer {
     const core::Totals &missed() const;
     /// The number of records received.
     std::uint64_t records() const;
+    /// Counters at execs whose records are among waiting().
+    std::vector<event::AtExec> awaiting_exec() const;
     /// Records not covered by a Watermark yet.
     std::vector<event::Records> waiting() const;
     /// PIDs, in rsslag's PID namespace, of processes that are traced from one of the records on that were received

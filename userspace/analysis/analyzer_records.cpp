@@ -79,6 +79,7 @@ void Analyzer::State::apply(const rsslag_task &task) {
     if (task.kind == RSSLAG_EXEC || dead) awaited.erase(task.tgid);
     if (task.kind == RSSLAG_EXIT) faults.erase(task.tid);
     const auto parent = recent ? ledger.task(task.parent) : std::nullopt;
+    if (task.kind == RSSLAG_EXEC) start_at_exec(task);
     ledger.apply(task);
     if (recent) recent->note(task, parent ? parent->tgid : 0);
     if (records != nullptr) lines.add(core::TaskLine{since_start(task.t_ns), task}, 0);

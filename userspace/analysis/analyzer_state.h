@@ -71,6 +71,8 @@ struct Analyzer::State {
     std::uint64_t malformed_rest = 0;                   ///< records after malformed ones in their spans
     std::unordered_map<int, core::FaultCounts> faults;  ///< by the kernel's TID
     std::map<int, Awaited> awaited;                     ///< by the kernel's TGID
+    /// By host TID: counters at execs whose records are still to come.
+    std::map<int, core::TimedCounters> at_exec;
     std::vector<std::pair<int, std::uint64_t>> adopted;
     std::vector<EndedProcess> ended;
     std::unordered_map<std::uint64_t, std::vector<core::EndedTask>>
@@ -104,6 +106,7 @@ struct Analyzer::State {
     void operator()(event::Attach &event);
     void operator()(event::ExecAwaited &event);
     void operator()(event::Counters &event);
+    void operator()(event::AtExec &event);
     void operator()(event::Reading &event);
     void operator()(event::TickEnd &event);
     void operator()(event::Stop &event);
@@ -141,6 +144,7 @@ struct Analyzer::State {
     void count_losses(std::uint64_t t_ns);
     void adopt(int host_tgid, const core::CounterReading &counters, const std::string &comm, std::uint64_t begin_ns,
                std::uint64_t end_ns);
+    void start_at_exec(const rsslag_task &exec);
     void take_up(int host_tgid, const core::CounterReading &counters, const std::string &comm, std::uint64_t begin_ns,
                  std::uint64_t end_ns);
     void note_not_traced(int pid, const core::Error &why);

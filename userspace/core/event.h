@@ -80,6 +80,12 @@ struct Counters {
     core::Result<core::TimedCounters> reported;
 };
 
+/// The counters of a process at the exec from which on it is traced because it matches a pattern. They were read within
+/// the exec, when nothing but reclaim changes them. Comes before the records of that exec.
+struct AtExec {
+    core::TimedCounters counters;
+};
+
 /// A reading of a traced process, compared with the records at the next TickEnd. An error: it could not be read.
 struct Reading {
     int host_tgid = 0;
@@ -127,7 +133,7 @@ struct MappingListing {
 };
 
 using Event = std::variant<Records, Watermark, Losses, Faults, Attach, ExecAwaited, Counters, Reading, TickEnd, Stop,
-                           End, Gap, FreshStart, CpusFolded, MappingChanges, MappingListing>;
+                           End, Gap, FreshStart, CpusFolded, MappingChanges, MappingListing, AtExec>;
 
 /// The time of the event; nullopt if it has none.
 inline std::optional<std::uint64_t> time_of(const Event &event) {
@@ -153,6 +159,7 @@ inline std::optional<std::uint64_t> time_of(const Event &event) {
         Time operator()(const CpusFolded &event) const { return event.until_ns; }
         Time operator()(const MappingChanges & /*event*/) const { return std::nullopt; }
         Time operator()(const MappingListing & /*event*/) const { return std::nullopt; }
+        Time operator()(const AtExec &event) const { return event.counters.end_ns; }
     };
     return std::visit(TimeOf{}, event);
 }

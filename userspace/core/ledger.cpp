@@ -111,15 +111,15 @@ bool Ledger::any_settled() const {
 
 void Ledger::adopt(const CounterReading &reading, const GroupView &group, std::uint64_t begin_ns,
                    std::uint64_t end_ns) {
-    auto &mm = impl_->mms[reading.mm];
-    if (!mm || mm->torn_down) {
-        if (mm) {
-            mm->finish();
-            mm->release_leavers(UINT64_MAX);
-            mm->close();
-        }
+    std::shared_ptr<MmAccount> mm = impl_->at(reading.mm);
+    if (mm && mm->torn_down) {
+        impl_->retire(mm);
+        mm.reset();
+    }
+    if (!mm) {
         mm = std::make_shared<MmAccount>(impl_->options, reading.mm, ++impl_->generations, impl_->shared);
         mm->adopt(reading, begin_ns, end_ns);
+        impl_->mms[reading.mm] = mm;
     }
     mm->bind(end_ns);
     for (const TaskReading &task : reading.tasks)

@@ -15,10 +15,11 @@ namespace rsslag::wire {
 
 using Record = std::variant<rsslag_update, rsslag_fault, rsslag_task, rsslag_sum>;
 
-/// The offset of t_ns, which is the same in all kinds of record.
+/// The offset of t_ns, which is the same in all kinds of record. RSSLAG_AT_EXEC is no kind of Record: the tracer makes
+/// event::AtExec of it.
 inline constexpr std::size_t kTimeOffset = offsetof(rsslag_update, t_ns);
 static_assert(offsetof(rsslag_fault, t_ns) == kTimeOffset && offsetof(rsslag_task, t_ns) == kTimeOffset &&
-              offsetof(rsslag_sum, t_ns) == kTimeOffset);
+              offsetof(rsslag_sum, t_ns) == kTimeOffset && offsetof(rsslag_at_exec, t_ns) == kTimeOffset);
 
 /// Calls `use` with std::type_identity of the struct for this kind of record and returns its result; a
 /// default-constructed result if the kind is unknown.
@@ -39,6 +40,7 @@ constexpr auto with_type(rsslag_u16 kind, Use &&use) {
 
 /// The size of a record of this kind in bytes; 0: unknown kind.
 constexpr std::size_t record_bytes(rsslag_u16 kind) {
+    if (kind == RSSLAG_AT_EXEC) return sizeof(rsslag_at_exec);
     return with_type(kind, []<class Struct>(std::type_identity<Struct>) { return sizeof(Struct); });
 }
 

@@ -62,10 +62,12 @@ void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme,
     skeleton->rodata->registers_type = traits.registers_type;
     skeleton->rodata->task_type = traits.task_type;
     const auto load_if = [](bpf_program *program, bool requested) { bpf_program__set_autoload(program, requested); };
+    load_if(p.task_exec_cpu, by_cpu);
     load_if(p.rss_stat_cpu, by_cpu);
     load_if(p.page_fault_user_cpu, by_cpu && traits.page_fault_user);
     load_if(p.page_fault_kernel_cpu, by_cpu && traits.page_fault_kernel);
     load_if(p.learn_offsets, by_cpu);
+    load_if(p.task_exec_thread, !by_cpu);
     load_if(p.rss_stat_thread, !by_cpu);
     load_if(p.page_fault_user_thread, !by_cpu && traits.page_fault_user);
     load_if(p.page_fault_kernel_thread, !by_cpu && traits.page_fault_kernel);
@@ -255,6 +257,12 @@ Status StreamProbe::trace(int host_tgid, std::uint64_t mm) {
 Status StreamProbe::untrace(int host_tgid, std::uint64_t mm) {
     const auto done = state_->run(state_->skeleton->progs.untrace, host_tgid, mm);
     return done ? core::success() : Status(done.error());
+}
+
+bool StreamProbe::traced(int host_tgid) const {
+    const auto tgid = static_cast<std::uint32_t>(host_tgid);
+    std::uint32_t state = 0;
+    return bpf_map_lookup_elem(traced_groups_fd(), &tgid, &state) == 0;
 }
 
 Status StreamProbe::trace_matching(const Pattern &pattern) {

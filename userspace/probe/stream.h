@@ -65,6 +65,9 @@ class StreamProbe {
     /// Reverts trace() for a group that had ended before.
     core::Status untrace(int host_tgid, std::uint64_t mm);
 
+    /// Whether this thread group is traced, for whatever reason.
+    bool traced(int host_tgid) const;
+
     /// Traces each process that matches `pattern`: from its next exec on, for which the program sends RSSLAG_EXEC, or,
     /// as a child of a traced process, from its start. rsslag itself never matches.
     core::Status trace_matching(const Pattern &pattern);

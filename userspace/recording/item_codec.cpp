@@ -149,6 +149,10 @@ struct PutBody {
         put_mapping_listing(out, event, base_ns);
         return ItemKind::MappingListing;
     }
+    ItemKind operator()(const event::AtExec &event) const {
+        timed(event.counters);
+        return ItemKind::AtExec;
+    }
 };
 
 std::uint64_t read_time(ByteReader &in, std::uint64_t base_ns) {
@@ -282,7 +286,7 @@ RawItem next_raw_item(ByteReader &in) {
 }
 
 std::optional<event::Event> read_item(std::uint64_t kind, ByteReader &in, std::uint64_t base_ns) {
-    if (kind > static_cast<std::uint64_t>(ItemKind::MappingListing)) return std::nullopt;
+    if (kind > static_cast<std::uint64_t>(ItemKind::AtExec)) return std::nullopt;
     switch (static_cast<ItemKind>(kind)) {
         case ItemKind::Records: return read_records(in, base_ns);
         case ItemKind::Faults: return read_faults(in);
@@ -315,6 +319,7 @@ std::optional<event::Event> read_item(std::uint64_t kind, ByteReader &in, std::u
         }
         case ItemKind::MappingChanges: return read_mapping_changes(in, base_ns);
         case ItemKind::MappingListing: return read_mapping_listing(in, base_ns);
+        case ItemKind::AtExec: return event::AtExec{read_timed(in, base_ns)};
     }
     return std::nullopt;
 }

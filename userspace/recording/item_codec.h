@@ -29,6 +29,7 @@ enum class ItemKind : std::uint8_t {
     CpusFolded = 22,
     MappingChanges = 23,
     MappingListing = 24,
+    AtExec = 25,
 };
 
 /// Appends kind, length, body. Times are stored relative to `base_ns`.

@@ -43,9 +43,10 @@ class Source {
     virtual void wait_until(std::uint64_t t_ns) = 0;
     virtual std::chrono::system_clock::time_point time() = 0;
 
-    /// trace(), untrace(), trace_matching() and detach() are those of probe::StreamProbe.
+    /// trace(), untrace(), traced(), trace_matching() and detach() are those of probe::StreamProbe.
     virtual core::Status trace(int host_tgid, std::uint64_t mm) = 0;
     virtual core::Status untrace(int host_tgid, std::uint64_t mm) = 0;
+    virtual bool traced(int host_tgid) const = 0;
     virtual core::Status trace_matching(const probe::Pattern &pattern) = 0;
     virtual void detach() = 0;
 

@@ -150,7 +150,12 @@ bool Tracer::State::take_records() {
     bool any = false;
     source->collect([&](std::size_t ring, std::span<const std::byte> bytes) {
         any = true;
-        feed(event::Records{static_cast<std::uint32_t>(ring), {bytes.begin(), bytes.end()}});
+        event::Records records{static_cast<std::uint32_t>(ring), {bytes.begin(), bytes.end()}};
+        if (matching) {
+            for (event::AtExec &each : at_exec.take(analyzer.facts().machine.scheme, records.bytes))
+                feed(std::move(each));
+        }
+        feed(std::move(records));
     });
     return any;
 }
@@ -206,6 +211,9 @@ Status Tracer::attach(pid_t pid) {
         for (const core::TaskReading &task : before->counters.tasks) {
             if (task.tgid == pid) host_tgid = task.host_tgid;
         }
+        // It has matched by an exec, and the records of that will start it.
+        const bool starts_itself = i == 0 && state.matching && state.analyzer.losses().lost() == 0;
+        if (starts_itself && state.source->traced(host_tgid)) return core::success();
         Status traced = state.source->trace(host_tgid, before->counters.mm);
         if (!traced) return traced;
         state.list(host_tgid, pid, state.options.walk);
@@ -246,6 +254,7 @@ Status Tracer::attach_at_exec(pid_t pid) {
 
 Status Tracer::attach_matching(const probe::Pattern &pattern) {
     state_->pattern = pattern;
+    state_->matching = true;
     // Before the source opens the cgroup: if the cgroup is replaced in between, renew_cgroup() detects it.
     state_->cgroup = inode_of(pattern.cgroup);
     return state_->source->trace_matching(pattern);

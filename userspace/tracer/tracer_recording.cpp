@@ -35,6 +35,8 @@ std::optional<Tracer::State::Events> Tracer::State::known(bool all) {
             return std::nullopt;
         }
     }
+    for (event::AtExec &each : analyzer.awaiting_exec())
+        events.emplace_back(std::move(each));
     return events;
 }
 

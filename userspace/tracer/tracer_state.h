@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analysis/mapping_table.h"
+#include "at_exec.h"
 #include "system/unreadable.h"
 #include "tracer/tracer.h"
 
@@ -44,8 +45,10 @@ struct Tracer::State {
     std::uint64_t folds_looked_ns = 0;     ///< time of the last call of the source's folded_cpus()
     core::OwnCost own;                     ///< at the last tick
     probe::Pattern pattern;                ///< of attach_matching()
-    std::optional<std::uint64_t> cgroup;   ///< inode of the pattern's cgroup that the source has
-    system::Unreadable unreadable;         ///< processes without ticks for a time
+    bool matching = false;                 ///< attach_matching() was called
+    AtExecRecords at_exec;
+    std::optional<std::uint64_t> cgroup;  ///< inode of the pattern's cgroup that the source has
+    system::Unreadable unreadable;        ///< processes without ticks for a time
 
     /// By PID: matching processes that are not traced, with the reason.
     std::map<int, core::Error> not_attached;

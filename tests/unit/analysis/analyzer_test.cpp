@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <cstring>
 #include <iterator>
 
 #include "core/reading_figures.h"
@@ -397,6 +398,81 @@ TEST_F(AnalyzerTest, TakesUpNoProcessThatHasEndedSinceItsReading) {
     feed(tick_end(ms(60)));
     EXPECT_TRUE(analyzer_.adopted().empty());
     EXPECT_TRUE(analyzer_.groups().empty());
+}
+
+event::AtExec at_exec(std::uint64_t t_ns, std::int64_t anon, int tid = kPid) {
+    core::CounterReading read = counters(anon);
+    read.mm_users = 1;
+    read.tasks = {core::test::task(tid, {})};
+    return {{std::move(read), kStart + t_ns, kStart + t_ns}};
+}
+
+event::Records teardown(std::uint64_t t_ns, int tid) {
+    event::Records records = update(t_ns, 0, tid);
+    rsslag_update record{};
+    std::memcpy(&record, records.bytes.data(), sizeof(record));
+    record.flags = RSSLAG_OWN | RSSLAG_EXITING | RSSLAG_TEARDOWN;
+    records.bytes.clear();
+    append(records, record);
+    return records;
+}
+
+TEST_F(AnalyzerTest, KnowsAProcessThatMatchesFromItsExecOn) {
+    feed(at_exec(ms(10), 50));
+    feed(task(ms(10) + 100, RSSLAG_EXEC, RSSLAG_TRACED, kPid));
+    feed(update(ms(11), 90));
+    feed(update(ms(12), 80));
+    feed(until(ms(40)));
+    EXPECT_TRUE(analyzer_.unknown().empty());
+    feed(reading(ms(50), 80));
+    const auto ticks = feed(tick_end(ms(60)));
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].process.comm, "worker");
+    EXPECT_EQ(ticks[0].ledger.baseline, members(0, 50));
+    EXPECT_EQ(ticks[0].ledger.exact(), members(0, 80));
+    EXPECT_EQ(ticks[0].ledger.updates, 2U);
+    EXPECT_EQ(ticks[0].ledger.disagreements, 0U);
+    EXPECT_GE(ticks[0].extremes.most.to, Pages{90});
+    EXPECT_FALSE(ticks[0].extremes.lossy);
+    feed(event::Stop{at(ms(70))});
+    feed(event::End{at(ms(71)), {}});
+    EXPECT_FALSE(analyzer_.summary()->at_least());
+}
+
+TEST_F(AnalyzerTest, KnowsProcessesThatMatchAndEndBeforeTheyAreRead) {
+    // The second mm has the address of the first. The counters of all execs in a batch come before its records.
+    const std::pair<std::uint64_t, int> two[] = {{ms(10), kPid}, {ms(20), kPid + 10}};
+    for (const auto &[begin, tid] : two)
+        feed(at_exec(begin, 50, tid));
+    for (const auto &[begin, tid] : two) {
+        feed(task(begin + 100, RSSLAG_EXEC, RSSLAG_TRACED, tid));
+        feed(update(begin + 200, 90, tid));
+        feed(teardown(begin + 300, tid));
+        feed(task(begin + 400, RSSLAG_EXIT, RSSLAG_GROUP_DEAD, tid));
+    }
+    const auto ticks = feed(until(ms(40)));
+    ASSERT_EQ(ticks.size(), 2U);
+    for (const core::Tick &tick : ticks) {
+        EXPECT_EQ(tick.state, State::Exited);
+        EXPECT_EQ(tick.ledger.baseline, members(0, 50));
+        EXPECT_EQ(tick.ledger.exact(), members(0, 0));
+        EXPECT_EQ(tick.ledger.updates, 2U);
+        EXPECT_GE(tick.extremes.most.to, Pages{90});
+        EXPECT_FALSE(tick.extremes.lossy);
+    }
+    feed(event::Stop{at(ms(70))});
+    feed(event::End{at(ms(71)), {}});
+    EXPECT_EQ(analyzer_.summary()->processes_unread, 0U);
+    EXPECT_EQ(analyzer_.summary()->ended_mms, 2U);
+    EXPECT_EQ(analyzer_.summary()->ended_not_at_zero, 0U);
+}
+
+TEST_F(AnalyzerTest, TakesNoCountersOfAnotherExec) {
+    feed(at_exec(ms(10), 50, kPid + 1));
+    feed(task(ms(10) + 100, RSSLAG_EXEC, RSSLAG_TRACED, kPid));
+    feed(at_exec(ms(10) + 200, 50));
+    feed(until(ms(40)));
+    EXPECT_EQ(analyzer_.unknown().size(), 1U) << "its counters are still to be read";
 }
 
 TEST_F(AnalyzerTest, CountsLossesSinceItsFirstEvent) {

@@ -7,10 +7,12 @@
 #include <linux/bpf.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -165,10 +167,10 @@ TEST_F(OnThisKernel, TheStreamIsAdjustedTheSame) {
     expect_same<rsslag_stream__open_opts, rsslag_stream__load, rsslag_stream__destroy>([&](rsslag_stream &stream) {
         const auto &p = stream.progs;
         for (bpf_program *const program :
-             {p.rss_stat_cpu, p.page_fault_user_cpu, p.page_fault_kernel_cpu, p.learn_offsets})
+             {p.task_exec_cpu, p.rss_stat_cpu, p.page_fault_user_cpu, p.page_fault_kernel_cpu, p.learn_offsets})
             bpf_program__set_autoload(program, by_cpu());
-        for (bpf_program *const program :
-             {p.rss_stat_thread, p.page_fault_user_thread, p.page_fault_kernel_thread, p.learn_view})
+        for (bpf_program *const program : {p.task_exec_thread, p.rss_stat_thread, p.page_fault_user_thread,
+                                           p.page_fault_kernel_thread, p.learn_view})
             bpf_program__set_autoload(program, !by_cpu());
         bpf_program__set_autoload(p.cpu_folded, by_cpu() && traits_.cpuhp_exit);
         bpf_program__set_autoload(p.fault_done, !by_cpu() && traits_.handle_mm_fault);
@@ -182,6 +184,25 @@ TEST_F(OnThisKernel, TheStreamIsAdjustedTheSame) {
         stream.rodata->registers_type = traits_.registers_type;
         stream.rodata->task_type = traits_.task_type;
     });
+}
+
+/// A kernel before 5.13 refuses a program with a reference to a function, as bpf_loop needs one, even if it is never
+/// called. So only programs for the `cpu` scheme may call it.
+TEST(StreamPrograms, CallBpfLoopOnTheCpuSchemeOnly) {
+    const std::unique_ptr<rsslag_stream, decltype(&rsslag_stream__destroy)> stream(rsslag_stream__open(),
+                                                                                   rsslag_stream__destroy);
+    ASSERT_NE(stream, nullptr);
+    std::vector<std::string> found;
+    bpf_program *program = nullptr;
+    while ((program = bpf_object__next_program(stream->obj, program)) != nullptr) {
+        const bpf_insn *const begin = bpf_program__insns(program);
+        const bool calls = std::any_of(begin, begin + bpf_program__insn_cnt(program), [](const bpf_insn &instruction) {
+            return instruction.code == (BPF_JMP | BPF_CALL) && instruction.src_reg == 0 &&
+                   instruction.imm == BPF_FUNC_loop;
+        });
+        if (calls) found.emplace_back(bpf_program__name(program));
+    }
+    EXPECT_EQ(found, (std::vector<std::string>{"task_exec_cpu", "rss_stat_cpu", "learn_offsets"}));
 }
 
 }  // namespace

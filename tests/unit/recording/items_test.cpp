@@ -105,13 +105,27 @@ TEST(Items, ComeBackAsTheyWere) {
     const core::TimedCounters timed{counters(), 11, 12};
     const event::Faults faults{{{7, {1, 2}}, {9, {3, 4}}}};
     const core::Error gone{core::Kind::Gone, "it is gone", 3, "wait"};
-    for (const event::Event &event : std::initializer_list<event::Event>{
-             event::Records{2, test::one_of_each()}, event::Watermark{40, at}, event::Losses{12, test::header().before},
-             faults, event::Attach{4700, timed, faults}, event::ExecAwaited{4700, 1, 0xffff888000001000},
-             event::Counters{1, timed}, event::Counters{1, gone}, event::Reading{4700, reading()},
-             event::Reading{4700, gone}, event::TickEnd{std::nullopt, at, {1.5, 2.5, {3}}},
-             event::TickEnd{41, at, {0, std::nullopt, {3}}}, event::Stop{at}, event::End{at, {1.5, 2.5, {3}}},
-             event::Gap{1, 2}, event::FreshStart{}, event::CpusFolded{13, 14}, changes(), listing()})
+    for (const event::Event &event :
+         std::initializer_list<event::Event>{event::Records{2, test::one_of_each()},
+                                             event::Watermark{40, at},
+                                             event::Losses{12, test::header().before},
+                                             faults,
+                                             event::Attach{4700, timed, faults},
+                                             event::ExecAwaited{4700, 1, 0xffff888000001000},
+                                             event::Counters{1, timed},
+                                             event::Counters{1, gone},
+                                             event::Reading{4700, reading()},
+                                             event::Reading{4700, gone},
+                                             event::TickEnd{std::nullopt, at, {1.5, 2.5, {3}}},
+                                             event::TickEnd{41, at, {0, std::nullopt, {3}}},
+                                             event::Stop{at},
+                                             event::End{at, {1.5, 2.5, {3}}},
+                                             event::Gap{1, 2},
+                                             event::FreshStart{},
+                                             event::CpusFolded{13, 14},
+                                             changes(),
+                                             listing(),
+                                             event::AtExec{timed}})
         expect_kept(event);
 }
 

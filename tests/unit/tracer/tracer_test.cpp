@@ -45,6 +45,7 @@ class NoKernel : public Source {
         traced_.erase({host_tgid, mm});
         return core::success();
     }
+    bool traced(int host_tgid) const override { return host_tgid == matched_; }
     core::Status trace_matching(const probe::Pattern &pattern) override {
         matching_.push_back(pattern.cgroup);
         return core::success();
@@ -88,6 +89,8 @@ class NoKernel : public Source {
     }
     void sleep(std::uint64_t ns) { now_ += ns; }
     void fold() { ++folded_; }
+    /// The process has matched by an exec whose records are still in the ring.
+    void match(int host_tgid) { matched_ = host_tgid; }
     /// The record of the exec is lost.
     void exec() {
         mm_ += 0x1000;
@@ -111,6 +114,7 @@ class NoKernel : public Source {
     bool refuses_ = false;
     std::uint64_t mm_ = analysis::test::kMm, started_ns_ = 0;
     std::set<std::pair<int, std::uint64_t>> traced_;
+    int matched_ = 0;
     std::vector<event::Records> sent_;
     std::vector<std::string> matching_;
 };
@@ -257,6 +261,19 @@ TEST_F(TracerTest, RecordsFromAKeyOnThatAProcessWhichMatchesIsNotTraced) {
     round();
     end();
     EXPECT_NE(replay_lines(file()).back().find(R"("processes_not_traced":1,)"), std::string::npos);
+}
+
+TEST_F(TracerTest, LeavesAProcessThatMatchedByAnExecToItsRecords) {
+    probe::Pattern pattern;
+    pattern.uid = 1;
+    ASSERT_TRUE(tracer_->attach_matching(pattern));
+    kernel_->match(kPid);
+    ASSERT_TRUE(tracer_->attach(kPid));
+    EXPECT_FALSE(tracer_->traces(kPid)) << "its counters at the exec are the baseline, not those of now";
+    kernel_->exec();  // a record is lost
+    tracer_->collect();
+    ASSERT_TRUE(tracer_->attach(kPid));
+    EXPECT_TRUE(tracer_->traces(kPid));
 }
 
 TEST_F(TracerTest, TracesNoProcessThatGotTheNumberOfOneTakenUp) {
