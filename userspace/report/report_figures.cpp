@@ -285,6 +285,11 @@ Rest rest_of(const ReportProcess &process, std::size_t listed) {
     return rest;
 }
 
+bool has_teardown(const ReportProcess &process) {
+    const bool lost = process.state != core::State::Running && process.sum.teardown_uncertain.n > 0;
+    return process.sum.teardown_updates > 0 || lost;
+}
+
 Rest rest_of_others(const ReportProcess &process, std::size_t listed) {
     return rest_of(process.other_tasks, listed, process.sum.ended_others);
 }

@@ -198,7 +198,7 @@ std::string threads(const ReportProcess &process, const Page &page) {
     if (rest_others.any())
         rows += share_row(page, more_others(rest_others.threads), "", -1, rest_others.net, rest_others.uncertain,
                           std::nullopt, rest_others.updates, std::nullopt, std::nullopt);
-    if (process.sum.teardown_updates > 0)
+    if (has_teardown(process))
         rows += share_row(page, "removed at its end", "", -1, process.sum.teardown, process.sum.teardown_uncertain,
                           std::nullopt, process.sum.teardown_updates, process.sum.teardown_flushes, std::nullopt);
     if (!attributed)

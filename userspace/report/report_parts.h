@@ -70,6 +70,8 @@ struct Rest {
     bool any() const { return threads > 0 || updates > 0 || net != core::Members{}; }
 };
 Rest rest_of(const ReportProcess &process, std::size_t listed);
+/// Whether the teardown changed something, or may have done so in records that are lost.
+bool has_teardown(const ReportProcess &process);
 /// The sum over all tasks of other processes except the first `listed`.
 Rest rest_of_others(const ReportProcess &process, std::size_t listed);
 /// "by 12 more tasks of other processes".

@@ -175,7 +175,7 @@ std::string threads(const ReportProcess &process, const Amounts &amount) {
     if (const Rest rest = rest_of_others(process, others); rest.any())
         rows.push_back(
             {"-", rest.net, rest.uncertain, rest.updates, std::nullopt, std::nullopt, more_others(rest.threads)});
-    if (process.sum.teardown_updates > 0)
+    if (has_teardown(process))
         rows.push_back({"-", process.sum.teardown, process.sum.teardown_uncertain, process.sum.teardown_updates,
                         process.sum.teardown_flushes, std::nullopt, "removed at its end"});
     if (process.sum.remainder != core::Members{})

@@ -321,6 +321,17 @@ TEST(Report, CountsTheFlushesOfTheTeardownOnlyThere) {
     EXPECT_EQ(json.at("exited").at("flushes"), 26) << "the teardown is part of it";
 }
 
+TEST(Report, HasARowForATeardownWhoseRecordsAreAllLost) {
+    LedgerTick last(1, {task_net(10, 6, 6)}, {}, exited_net(0, 0, 0));
+    last.ledger.teardown_uncertain = Pages{100};
+    last.row.state = core::State::Exited;
+    const Report ended = report_of(with_rows({last.row}));
+    EXPECT_NE(report_text(ended, {}).find("removed at its end"), std::string::npos) << report_text(ended, {});
+    EXPECT_NE(report_html(ended).find("removed at its end"), std::string::npos);
+    last.row.state = core::State::Running;
+    EXPECT_EQ(report_text(report_of(with_rows({last.row})), {}).find("removed at its end"), std::string::npos);
+}
+
 TEST(Report, FoldsVeryManyThatHaveEnded) {
     std::vector<core::TaskNet> ended;
     constexpr int kThreads = 5'000;
