@@ -15,7 +15,7 @@
 
 #include "analysis/analyzer.h"
 #include "analysis/settled_queue.h"
-#include "core/time_order.h"
+#include "analysis/time_order.h"
 #include "gone.h"
 #include "recent_growth.h"
 
@@ -53,7 +53,7 @@ struct Analyzer::State {
     AnalyzerOptions options;
     TraceObserver *records;  ///< the observer, if it needs more than ticks; else null
     core::Ledger ledger;
-    core::TimeOrder order;
+    TimeOrder order;
     std::map<int, Traced> traced;  ///< by the kernel's TGID
     Gone gone;
     core::Totals totals;       ///< of processes that have left an mm

@@ -5,7 +5,7 @@
 #include <ctime>
 #include <utility>
 
-#include "core/time_order.h"
+#include "analysis/time_order.h"
 #include "tracer_state.h"
 
 namespace rsslag::tracer {
@@ -96,7 +96,7 @@ void Tracer::State::begin_while_running(const std::function<void(const core::Los
         if (left == 0 || !analyzer.leaving()) events = known(left > 0);
         if (!events) source->wait_until(recorded.start_ns + 2 * kLateNs);
     }
-    core::TimeOrder waiting;
+    analysis::TimeOrder waiting;
     for (event::Records &records : analyzer.waiting()) {
         waiting.add(records.bytes);
         events->emplace_back(std::move(records));

@@ -13,7 +13,7 @@
 
 #include "core/wire.h"
 
-namespace rsslag::core {
+namespace rsslag::analysis {
 
 /// Merges the records of several rings by time. The records of each CPU must be in order already.
 class TimeOrder {
@@ -98,4 +98,4 @@ class TimeOrder {
     std::vector<int> begun_;
 };
 
-}  // namespace rsslag::core
+}  // namespace rsslag::analysis

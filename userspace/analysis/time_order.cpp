@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/time_order.h"
+#include "analysis/time_order.h"
 
 #include "core/scheme.h"
 #include "core/units.h"
 
-namespace rsslag::core {
+namespace rsslag::analysis {
 namespace {
 
 /// An update of a counter that this version does not know is a loss: the ledger has no place for it.
 bool is_possible(const rsslag_update &update) {
-    return update.count > -kMostPagesOfMm && update.count < kMostPagesOfMm && member_of(update.member);
+    return update.count > -core::kMostPagesOfMm && update.count < core::kMostPagesOfMm &&
+           core::member_of(update.member);
 }
 bool is_possible(const rsslag_sum &sum) {
-    return sum.members >> kMembers == 0;
+    return sum.members >> core::kMembers == 0;
 }
 template <class Other>
 bool is_possible(const Other & /*with neither a number that is added up nor one of a counter*/) {
@@ -37,7 +38,7 @@ void TimeOrder::add(std::span<const std::byte> bytes) {
             possible = is_possible(record);
             note_begun(record, begun_);
         });
-        if (size == 0 || cpu >= kMostCpus) {
+        if (size == 0 || cpu >= core::kMostCpus) {
             ++malformed_;
             return;
         }
@@ -79,4 +80,4 @@ void TimeOrder::trim(Queue &queue) {
     if (queue.bytes.empty() && queue.bytes.capacity() > kWorthKeeping) queue.bytes.shrink_to_fit();
 }
 
-}  // namespace rsslag::core
+}  // namespace rsslag::analysis
