@@ -7,8 +7,8 @@
 #include <optional>
 #include <set>
 
-#include "core/nearest.h"
 #include "core/text.h"
+#include "system/nearest.h"
 #include "system/targets.h"
 
 namespace rsslag::cli {
@@ -148,7 +148,7 @@ Error usage_error(const CLI::App &app, const std::vector<std::string> &typed, co
         add_options_of(*command, options);
     add_options_of(app, options);
     const auto meant =
-        argument.starts_with("--") ? core::nearest(argument.substr(0, argument.find('=')), options) : std::nullopt;
+        argument.starts_with("--") ? system::nearest(argument.substr(0, argument.find('=')), options) : std::nullopt;
     return {Kind::BadInput, fmt::format("'{}' is not expected after '{}'", core::printable(argument), before), 0,
             did_you_mean(meant, help)};
 }
@@ -158,7 +158,7 @@ Error unknown_command(const CLI::App &app, const std::string &argument) {
     for (std::string &name : system::process_names())
         known.push_back(std::move(name));
     return {Kind::BadInput, fmt::format("'{}' is not a command", core::printable(argument)), 0,
-            did_you_mean(core::nearest(argument, known), "rsslag")};
+            did_you_mean(system::nearest(argument, known), "rsslag")};
 }
 
 }  // namespace rsslag::cli

@@ -17,10 +17,10 @@
 #include <tuple>
 
 #include "core/glob.h"
-#include "core/nearest.h"
 #include "core/text.h"
 #include "procfs/process.h"
 #include "procfs/program.h"
+#include "system/nearest.h"
 
 namespace rsslag::system {
 namespace {
@@ -134,7 +134,7 @@ core::Result<std::vector<pid_t>> by_pattern(const TargetArguments &arguments) {
 }
 
 Error no_such_name(std::string_view argument) {
-    const auto meant = core::nearest(argument, process_names());
+    const auto meant = nearest(argument, process_names());
     return {Kind::BadInput, fmt::format("'{}' is not a PID, and no process has that name", core::printable(argument)),
             0,
             meant ? fmt::format("did you mean {}?", core::printable(*meant)) : "run rsslag top to list the processes"};

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rsslag::core {
+namespace rsslag::system {
 
 /// The best guess for a mistyped word. This is the element of `known` that needs the fewest edits (deletions,
 /// insertions, replacements, swaps of neighbours) of bytes; of several, the first. It may need at most one edit per
@@ -15,4 +15,4 @@ namespace rsslag::core {
 /// ignored.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string> &known);
 
-}  // namespace rsslag::core
+}  // namespace rsslag::system

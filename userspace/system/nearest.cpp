@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/nearest.h"
+#include "system/nearest.h"
 
 #include <algorithm>
 #include <cstddef>
 
-namespace rsslag::core {
+namespace rsslag::system {
 namespace {
 
 constexpr std::size_t kLongest = 64;  ///< longer names are not compared: the effort is the product of both lengths
@@ -50,4 +50,4 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
     return best == nullptr ? std::nullopt : std::optional(*best);
 }
 
-}  // namespace rsslag::core
+}  // namespace rsslag::system

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/nearest.h"
+#include "system/nearest.h"
 
 #include <gtest/gtest.h>
 
-namespace rsslag::core {
+namespace rsslag::system {
 namespace {
 
 const std::vector<std::string> kCommands{"snapshot", "maps", "mem", "live", "top", "record", "replay", "report"};
@@ -30,4 +30,4 @@ TEST(Nearest, IsNothingWhereNothingIsNear) {
 }
 
 }  // namespace
-}  // namespace rsslag::core
+}  // namespace rsslag::system
