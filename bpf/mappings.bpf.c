@@ -26,6 +26,12 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define NR_MREMAP 25
 #define NR_PRCTL 157
 #define CALL(name) "__x64_sys_" name
+/* System calls of 32-bit programs, and int 0x80 of all programs. */
+#define COMPAT_ARGUMENT(regs, n) \
+    ((u32)((n) == 0 ? (regs)->bx : (n) == 1 ? (regs)->cx : (n) == 2 ? (regs)->dx : (n) == 3 ? (regs)->si : (regs)->di))
+#define NR_COMPAT_MREMAP 163
+#define NR_COMPAT_PRCTL 172
+#define TS_COMPAT 2 /* arch/x86/include/asm/thread_info.h */
 #endif
 
 #define PR_SET_VMA 0x53564d41
@@ -73,7 +79,19 @@ static __always_inline struct rsslag_mapping *reserve_change(u16 kind)
     return change;
 }
 
-static __always_inline int emit_moved(struct pt_regs *regs, u64 to)
+/* The arguments of the system call. */
+struct arguments {
+    u64 at[5];
+};
+
+static __always_inline struct arguments arguments_of(struct pt_regs *regs)
+{
+    struct arguments arguments = {{ARGUMENT(regs, 0), ARGUMENT(regs, 1), ARGUMENT(regs, 2), ARGUMENT(regs, 3),
+                                   ARGUMENT(regs, 4)}};
+    return arguments;
+}
+
+static __always_inline int emit_moved(struct arguments arguments, u64 to)
 {
     struct rsslag_mapping *change;
 
@@ -82,28 +100,28 @@ static __always_inline int emit_moved(struct pt_regs *regs, u64 to)
     change = reserve_change(RSSLAG_MOVED);
     if (!change)
         return 0;
-    change->from = ARGUMENT(regs, 0);
-    change->from_bytes = ARGUMENT(regs, 1);
+    change->from = arguments.at[0];
+    change->from_bytes = arguments.at[1];
     change->to = to;
-    change->to_bytes = ARGUMENT(regs, 2);
+    change->to_bytes = arguments.at[2];
     bpf_ringbuf_submit(change, BPF_RB_NO_WAKEUP);
     return 0;
 }
 
-static __always_inline int emit_named(struct pt_regs *regs, u64 result)
+static __always_inline int emit_named(struct arguments arguments, u64 result)
 {
     struct rsslag_mapping *change;
     const char *name;
 
-    if (ARGUMENT(regs, 0) != PR_SET_VMA || ARGUMENT(regs, 1) != PR_SET_VMA_ANON_NAME || result != 0)
+    if (arguments.at[0] != PR_SET_VMA || arguments.at[1] != PR_SET_VMA_ANON_NAME || result != 0)
         return 0;
     change = reserve_change(RSSLAG_NAMED);
     if (!change)
         return 0;
     change->from = change->from_bytes = 0;
-    change->to = ARGUMENT(regs, 2);
-    change->to_bytes = ARGUMENT(regs, 3);
-    name = (const char *)ARGUMENT(regs, 4);
+    change->to = arguments.at[2];
+    change->to_bytes = arguments.at[3];
+    name = (const char *)arguments.at[4];
     if (name)
         bpf_probe_read_user_str(change->name, sizeof(change->name), name);
     bpf_ringbuf_submit(change, BPF_RB_NO_WAKEUP);
@@ -113,14 +131,35 @@ static __always_inline int emit_named(struct pt_regs *regs, u64 result)
 SEC("fexit/" CALL("mremap"))
 int BPF_PROG(mremap_done, struct pt_regs *regs, long result)
 {
-    return emit_moved(regs, result);
+    return emit_moved(arguments_of(regs), result);
 }
 
 SEC("fexit/" CALL("prctl"))
 int BPF_PROG(prctl_done, struct pt_regs *regs, long result)
 {
-    return emit_named(regs, result);
+    return emit_named(arguments_of(regs), result);
 }
+
+#ifdef COMPAT_ARGUMENT
+static __always_inline struct arguments compat_arguments_of(struct pt_regs *regs)
+{
+    struct arguments arguments = {{COMPAT_ARGUMENT(regs, 0), COMPAT_ARGUMENT(regs, 1), COMPAT_ARGUMENT(regs, 2),
+                                   COMPAT_ARGUMENT(regs, 3), COMPAT_ARGUMENT(regs, 4)}};
+    return arguments;
+}
+
+SEC("fexit/__ia32_sys_mremap")
+int BPF_PROG(compat_mremap_done, struct pt_regs *regs, long result)
+{
+    return emit_moved(compat_arguments_of(regs), result);
+}
+
+SEC("fexit/__ia32_sys_prctl")
+int BPF_PROG(compat_prctl_done, struct pt_regs *regs, long result)
+{
+    return emit_named(compat_arguments_of(regs), result);
+}
+#endif
 
 /* Layout as in tracefs: events/syscalls/sys_exit_mremap/format. */
 struct syscall_exit {
@@ -137,13 +176,13 @@ static __always_inline struct pt_regs *own_registers(void)
 SEC("tracepoint/syscalls/sys_exit_mremap")
 int mremap_returned(struct syscall_exit *exit)
 {
-    return emit_moved(own_registers(), exit->result);
+    return emit_moved(arguments_of(own_registers()), exit->result);
 }
 
 SEC("tracepoint/syscalls/sys_exit_prctl")
 int prctl_returned(struct syscall_exit *exit)
 {
-    return emit_named(own_registers(), exit->result);
+    return emit_named(arguments_of(own_registers()), exit->result);
 }
 
 SEC("tp_btf/sys_exit")
@@ -151,9 +190,18 @@ int BPF_PROG(syscall_done, struct pt_regs *regs, long result)
 {
     u64 number = NUMBER_OF(regs);
 
+#ifdef COMPAT_ARGUMENT
+    if (bpf_get_current_task_btf()->thread_info.status & TS_COMPAT) {
+        if (number == NR_COMPAT_MREMAP)
+            return emit_moved(compat_arguments_of(regs), result);
+        if (number == NR_COMPAT_PRCTL)
+            return emit_named(compat_arguments_of(regs), result);
+        return 0;
+    }
+#endif
     if (number == NR_MREMAP)
-        return emit_moved(regs, result);
+        return emit_moved(arguments_of(regs), result);
     if (number == NR_PRCTL)
-        return emit_named(regs, result);
+        return emit_named(arguments_of(regs), result);
     return 0;
 }

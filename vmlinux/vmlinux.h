@@ -105,6 +105,7 @@ struct pt_regs {
 #else
 struct pt_regs {
     unsigned long di, si, dx, r10, r8;
+    unsigned long bx, cx;
     unsigned long orig_ax;
     unsigned long ip;
     unsigned long sp;
@@ -115,7 +116,12 @@ struct list_head {
     struct list_head *next;
 };
 
+struct thread_info {
+    u32 status; /* x86 */
+};
+
 struct task_struct {
+    struct thread_info thread_info;
     struct list_head tasks;
     struct mm_struct *mm;
     unsigned int flags;

@@ -62,16 +62,20 @@ struct MappingHooks::State {
     std::unique_ptr<ring_buffer, ChangesDeleter> ring;
     std::uint64_t lost = 0;
 
-    int attach(const StreamProbe &stream, Hooks hooks);
+    int attach(const StreamProbe &stream, bool compat_calls, Hooks hooks);
 };
 
 /// 0 or a positive errno.
-int MappingHooks::State::attach(const StreamProbe &stream, Hooks hooks) {
+int MappingHooks::State::attach(const StreamProbe &stream, bool compat_calls, Hooks hooks) {
     skeleton.reset(rsslag_mappings__open());
     if (!skeleton) return errno;
     auto &programs = skeleton->progs;
     bpf_program__set_autoload(programs.mremap_done, hooks == Hooks::Functions);
     bpf_program__set_autoload(programs.prctl_done, hooks == Hooks::Functions);
+#if defined(__x86_64__)
+    for (bpf_program *const program : {programs.compat_mremap_done, programs.compat_prctl_done})
+        bpf_program__set_autoload(program, hooks == Hooks::Functions && compat_calls);
+#endif
     bpf_program__set_autoload(programs.mremap_returned, hooks == Hooks::Tracepoints);
     bpf_program__set_autoload(programs.prctl_returned, hooks == Hooks::Tracepoints);
     bpf_program__set_autoload(programs.syscall_done, hooks == Hooks::AllReturns);
@@ -97,11 +101,11 @@ MappingHooks::~MappingHooks() = default;
 MappingHooks::MappingHooks(MappingHooks &&) noexcept = default;
 MappingHooks &MappingHooks::operator=(MappingHooks &&) noexcept = default;
 
-core::Result<MappingHooks> MappingHooks::open(const StreamProbe &stream) {
+core::Result<MappingHooks> MappingHooks::open(const StreamProbe &stream, const KernelTraits &traits) {
     int err = 0;
     for (const Hooks hooks : {Hooks::Functions, Hooks::Tracepoints, Hooks::AllReturns}) {
         auto state = std::make_unique<State>();
-        err = state->attach(stream, hooks);
+        err = state->attach(stream, traits.compat_calls, hooks);
         if (err == 0) return MappingHooks(std::move(state));
     }
     return explain_denial(err, own_privileges(), own_binary());

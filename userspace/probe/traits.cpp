@@ -226,6 +226,7 @@ KernelTraits traits_of(const btf &btf) {
     traits.page_fault_kernel = tracepoint_arguments(btf, "page_fault_kernel").has_value();
     traits.cpuhp_exit = tracepoint_arguments(btf, "cpuhp_exit") == 4;
     traits.handle_mm_fault = function_arguments(btf, "handle_mm_fault") == 4;
+    traits.compat_calls = function_arguments(btf, "__ia32_sys_mremap") == 1;
     traits.refcount_type = id_of(btf, "refcount_struct", BTF_KIND_STRUCT);
     traits.registers_type = id_of(btf, "pt_regs", BTF_KIND_STRUCT);
     traits.task_type = id_of(btf, "task_struct", BTF_KIND_STRUCT);

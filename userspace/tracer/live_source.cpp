@@ -39,14 +39,14 @@ struct NameProbes {
     std::vector<std::string> missing;
 };
 
-NameProbes open_name_probes(const probe::StreamProbe &stream, int cpus_possible) {
+NameProbes open_name_probes(const probe::StreamProbe &stream, const probe::KernelTraits &traits, int cpus_possible) {
     NameProbes names;
     if (auto side_band = probe::SideBand::open(cpus_possible)) {
         names.side_band = std::make_unique<probe::SideBand>(std::move(*side_band));
     } else {
         names.missing.push_back("PERF_RECORD_MMAP2: " + side_band.error().what);
     }
-    if (auto hooks = probe::MappingHooks::open(stream)) {
+    if (auto hooks = probe::MappingHooks::open(stream, traits)) {
         names.mapping_hooks = std::make_unique<probe::MappingHooks>(std::move(*hooks));
     } else {
         names.missing.push_back("mremap, prctl: " + hooks.error().what);
@@ -212,7 +212,7 @@ core::Result<std::unique_ptr<Source>> open_live_source(const LiveOptions &option
                                                      .follow = options.follow,
                                                      .counting = options.counting});
     if (!stream) return stream.error();
-    NameProbes names = options.names ? open_name_probes(*stream, host.machine.cpus_possible) : NameProbes();
+    NameProbes names = options.names ? open_name_probes(*stream, *traits, host.machine.cpus_possible) : NameProbes();
     const Niceness niceness;
     system::SnapshotterOptions readings;  // opened last: drops the capabilities that readings do not need
     readings.dropped = options.dropped;
