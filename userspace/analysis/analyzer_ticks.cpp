@@ -213,6 +213,7 @@ core::Extremes Analyzer::State::since_start(core::Extremes extremes) const {
 void Analyzer::State::count(Traced &entry, core::Tick &tick) {
     core::Summary::Process &process = entry.summary;
     tick.ledger.extremes.image = entry.image;
+    tick.ledger.extremes.comm = tick.process.comm;
     tick.ledger.extremes.grown = tick.ledger.last - tick.ledger.at_start;
     tick.ledger.extremes.grown_rss = tick.ledger.extremes.grown.rss();
     tick.extremes = entry.before ? core::highest(*entry.before, tick.ledger.extremes) : tick.ledger.extremes;

@@ -5,7 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "core/ledger.h"
+#include "core/text.h"
 
 namespace rsslag::core {
 
@@ -22,6 +25,18 @@ std::string peak_range_text(const Extremes &extremes, const Amount &amount) {
 template <class Amount>
 std::string at_most_text(const Extremes &extremes, const Amount &amount) {
     return (extremes.lossy ? "" : "at most ") + peak_range_text(extremes, amount);
+}
+
+/// A line with the peak of the sum over all mms, which was at `when`.
+template <class Amount>
+std::string tree_text(const Extremes &all, const Amount &amount, std::string_view when) {
+    return fmt::format("tree peak {} at {}, {} process{} then; pages shared copy-on-write count in each\n",
+                       peak_range_text(all, amount), when, all.most.processes, all.most.processes == 1 ? "" : "es");
+}
+
+/// " as sh" if the peak was that of an earlier program of the process, which is now named `comm`.
+inline std::string program_text(const Extremes &extremes, std::string_view comm, bool utf8) {
+    return extremes.comm == comm ? "" : " as " + printable(extremes.comm, utf8);
 }
 
 /// The mark before a number that lost records may have changed.

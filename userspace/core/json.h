@@ -68,6 +68,15 @@ inline nlohmann::ordered_json peak(const Extremes &extremes) {
             {"lossy", extremes.lossy}};
 }
 
+/// The peak of the sum over all mms.
+inline nlohmann::ordered_json tree(const Extremes &all) {
+    return {{"peak_min", all.most.from.n},
+            {"peak_max", all.most.to.n},
+            {"t_ns", all.most.t_ns},
+            {"processes", all.most.processes},
+            {"lossy", all.lossy}};
+}
+
 /// The extremes except the peak. The instants of the members' extremes may differ, so they have no sum.
 inline void put_extremes(nlohmann::ordered_json &object, const Extremes &extremes) {
     object["lowest"] = {{"rss_min", extremes.least.from.n},

@@ -118,6 +118,7 @@ struct Extremes {
     bool summed = false;
     /// The number of the process's program (image), from 1 on; 0: what a fork held before its first exec.
     int image = 1;
+    std::string comm;  ///< raw bytes: the name of that program. Set by the analyzer
 
     /// Whether the lag, cached_most and the extremes of single members may be wrong.
     bool approximate() const { return lossy || summed; }

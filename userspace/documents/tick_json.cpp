@@ -132,6 +132,7 @@ ordered_json summary_process(const Summary::Process &process) {
                            {"comm", core::printable(process.comm)},
                            {"state", core::name(process.state)},
                            {"image", process.extremes.image},
+                           {"peak_comm", core::printable(process.extremes.comm)},
                            {"peak_lag",
                             {{"pages", process.extremes.lag.n},
                              {"t_ns", process.extremes.lag_t_ns},
@@ -223,6 +224,7 @@ std::string summary_json(const Summary &summary) {
                                     {"peak_lag", summary.left_out.peak_lag.n},
                                     {"peak_lag_approximate", summary.left_out.approximate},
                                     {"verdicts", verdicts(summary.left_out.verdicts)}};
+    object["tree"] = core::json::tree(summary.all);
     object["own"] = own(summary.own);
     return object.dump() + "\n";
 }

@@ -158,13 +158,13 @@ std::string direct_updates(const Summary &summary) {
 
 void append_process(Out out, const Summary::Process &process, const Summary &summary, const TextStyle &style) {
     const auto pages = [&](Pages p) { return amount(p, summary.page_size, style); };
-    fmt::format_to(out, "{} [{}] {}: {}{} at first, {}{} at last, {} at {}, peak lag {}{}",
+    fmt::format_to(out, "{} [{}] {}: {}{} at first, {}{} at last, {} at {}{}, peak lag {}{}",
                    core::printable(process.comm, style.utf8), process.pid,
                    core::state_text(process.state, process.extremes), core::approximate_mark(process.start_approximate),
                    pages(process.at_start.rss()), core::approximate_mark(process.final_approximate),
                    pages(process.last.rss()), core::at_most_text(process.extremes, pages),
-                   duration(process.extremes.most.t_ns), core::approximate_mark(process.extremes.approximate()),
-                   pages(process.extremes.lag));
+                   duration(process.extremes.most.t_ns), core::program_text(process.extremes, process.comm, style.utf8),
+                   core::approximate_mark(process.extremes.approximate()), pages(process.extremes.lag));
     if (process.extremes.lag.n != 0) fmt::format_to(out, " after {}", duration(process.extremes.lag_t_ns));
     fmt::format_to(out, "{}\n", parts(process.verdicts));
 }
@@ -249,6 +249,9 @@ std::string summary_text(const Summary &summary, const TextStyle &style) {
                        thousands(summary.left_out.processes), core::approximate_mark(summary.left_out.approximate),
                        amount(summary.left_out.peak_lag, summary.page_size, style), parts(summary.left_out.verdicts));
     }
+    if (summary.processes.size() + summary.left_out.processes > 1)
+        text += core::tree_text(
+            summary.all, [&](Pages p) { return amount(p, summary.page_size, style); }, duration(summary.all.most.t_ns));
     fmt::format_to(out, "{}{}\n", flushes_text(summary), direct_updates(summary));
     fmt::format_to(out, "{}lost {} of {} records{}, resyncs {}, disagreements {}\n", summary.lost > 0 ? "! " : "",
                    thousands(summary.lost), thousands(summary.emitted), parts(summary.lost_by),

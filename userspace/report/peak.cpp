@@ -74,6 +74,7 @@ ordered_json process_json(const Process &process, const PeakReport &peak) {
     ordered_json object = {{"pid", id(process.pid)},
                            {"comm", core::printable(process.comm)},
                            {"image", extremes.image},
+                           {"peak_comm", core::printable(extremes.comm)},
                            {"peak", members_at(extremes)},
                            {"peak_by_member", core::json::members(extremes.each_most)},
                            {"peak_min", extremes.most.from.n},
@@ -134,12 +135,7 @@ std::string peak_json(const PeakReport &peak) {
     for (const Process &process : summary.processes)
         object["processes"].push_back(process_json(process, peak));
     object["processes_left_out"] = summary.left_out.processes;
-    const core::Extreme &tree = summary.all.most;
-    object["tree"] = {{"peak_min", tree.from.n},
-                      {"peak_max", tree.to.n},
-                      {"t_ns", tree.t_ns},
-                      {"processes", tree.processes},
-                      {"lossy", summary.all.lossy}};
+    object["tree"] = core::json::tree(summary.all);
     object["lost"] = summary.lost;
     object["ended_not_at_zero"] = summary.ended_not_at_zero;
     object["assertions"] = ordered_json::array();
@@ -158,14 +154,12 @@ std::string peak_text(const PeakReport &peak, const ReportStyle &style, bool tre
         text = "the command's peak is not known: the trace has no data of it\n";
     } else {
         const core::Members &members = own->extremes.most.members;
-        text = fmt::format("peak RSS {} at {} by thread {}: {}\n", core::peak_range_text(own->extremes, amount),
-                           seconds(own->extremes.most.t_ns), own->extremes.most.tid, rss_members_text(members, amount));
+        text = fmt::format("peak RSS {} at {} by thread {}{}: {}\n", core::peak_range_text(own->extremes, amount),
+                           seconds(own->extremes.most.t_ns), own->extremes.most.tid,
+                           core::program_text(own->extremes, own->comm, style.utf8), rss_members_text(members, amount));
     }
-    const core::Extreme &all = summary.all.most;
-    if (summary.processes.size() > 1)
-        text += fmt::format("tree peak {} at {}, {} process{} then; pages shared copy-on-write count in each\n",
-                            core::peak_range_text(summary.all, amount), seconds(all.t_ns), all.processes,
-                            all.processes == 1 ? "" : "es");
+    if (tree || summary.processes.size() > 1)
+        text += core::tree_text(summary.all, amount, seconds(summary.all.most.t_ns));
     if (own != nullptr && peak.max_rss_kb)
         text += fmt::format("ru_maxrss {} kB, {}; sampled, includes its children\n",
                             core::with_thousands(*peak.max_rss_kb), distance(*peak.max_rss_kb, *own, peak));
@@ -174,9 +168,10 @@ std::string peak_text(const PeakReport &peak, const ReportStyle &style, bool tre
             fmt::format("VmHWM {} kB at the end, {}; sampled\n", core::with_thousands(*kb), distance(*kb, *own, peak));
     if (tree) {
         for (const Process &process : summary.processes)
-            text += fmt::format("  {} [{}]{} {} at {}\n", core::printable(process.comm, style.utf8), process.pid,
+            text += fmt::format("  {} [{}]{} {} at {}{}\n", core::printable(process.comm, style.utf8), process.pid,
                                 process.extremes.image == 0 ? " image 0" : "",
-                                core::peak_range_text(process.extremes, amount), seconds(process.extremes.most.t_ns));
+                                core::peak_range_text(process.extremes, amount), seconds(process.extremes.most.t_ns),
+                                core::program_text(process.extremes, process.comm, style.utf8));
         for (const std::vector<int> &pids : sharing(summary))
             text += "  " + core::shared_line(pids, true);
     }

@@ -264,11 +264,12 @@ std::string process_section(std::size_t number, const Page &page) {
     const auto kb = [&page](Pages pages) { return page.kb(pages); };
     std::string out =
         fmt::format("<section data-process=\"{}\">\n<h2>{} [{}]</h2>\n", number, escaped(process.comm), process.pid);
-    out +=
-        paragraph("", fmt::format("{}: rss from {} to {}, {} at {}", core::state_text(process.state, process.extremes),
-                                  marked(process.start_approximate, page.kb(process.at_start.rss())),
-                                  marked(process.final_approximate, page.kb(process.last.rss())),
-                                  core::at_most_text(process.extremes, kb), seconds(process.extremes.most.t_ns)));
+    out += paragraph("",
+                     fmt::format("{}: rss from {} to {}, {} at {}{}", core::state_text(process.state, process.extremes),
+                                 marked(process.start_approximate, page.kb(process.at_start.rss())),
+                                 marked(process.final_approximate, page.kb(process.last.rss())),
+                                 core::at_most_text(process.extremes, kb), seconds(process.extremes.most.t_ns),
+                                 escaped(core::program_text(process.extremes, process.comm, true))));
     out += kChartPlace;
     if (page.report.names)
         for (const exporters::ImageGrowth &image : process.images)

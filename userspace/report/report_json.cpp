@@ -153,6 +153,7 @@ ordered_json process(const ReportProcess &process) {
     object["comm"] = core::printable(process.comm);
     object["state"] = core::name(process.state);
     object["image"] = process.extremes.image;
+    object["peak_comm"] = core::printable(process.extremes.comm);
     object["peak_lag"] = peak_lag(process.peak_lag);
     object["peak"] = core::json::peak(process.extremes);
     object["peak_rss"] = process.extremes.most.to.n;
@@ -232,6 +233,7 @@ std::string report_json(const Report &report) {
     object["flush_reasons"] = counts(ending.flush_reasons);
     object["rows"] = counts(report.rows);
     object["peak_lag"] = peak_lag(report.peak_lag);
+    object["tree"] = core::json::tree(ending.all);
     object["names"] = report.names;
     object["processes"] = array_of(report.processes, process);
     return object.dump() + "\n";

@@ -132,7 +132,8 @@ core::Pages highest(const ReportProcess &process, const Columns &columns) {
 std::string title(const ReportProcess &process, const core::PageSize &page_size, int y) {
     const auto amount = [&page_size](core::Pages pages) { return core::as_kb(pages, page_size); };
     const core::Extremes &extremes = process.extremes;
-    std::string summary = fmt::format("{} at {}", core::at_most_text(extremes, amount), seconds(extremes.most.t_ns));
+    std::string summary = fmt::format("{} at {}{}", core::at_most_text(extremes, amount), seconds(extremes.most.t_ns),
+                                      escaped(core::program_text(extremes, process.comm, true)));
     if (process.peak_lag) {
         const PeakLag &peak = *process.peak_lag;
         summary +=

@@ -247,15 +247,16 @@ std::string extremes_text(const core::Extremes &extremes, const Amounts &amount)
 }
 
 std::string one(const ReportProcess &process, const Report &report, const Amounts &amount) {
-    std::string text = fmt::format("\n{} [{}] {}: rss from {}{} to {}{}, {} at {}\n", amount.name(process.comm),
+    std::string text = fmt::format("\n{} [{}] {}: rss from {}{} to {}{}, {} at {}{}\n", amount.name(process.comm),
                                    process.pid, core::state_text(process.state, process.extremes),
                                    core::approximate_mark(process.start_approximate), amount(process.at_start.rss()),
                                    core::approximate_mark(process.final_approximate), amount(process.last.rss()),
-                                   core::at_most_text(process.extremes, amount), seconds(process.extremes.most.t_ns));
+                                   core::at_most_text(process.extremes, amount), seconds(process.extremes.most.t_ns),
+                                   core::program_text(process.extremes, process.comm, amount.style().utf8));
     if (process.extremes.lossy)
         text += fmt::format("{}: figures marked ~ or with an UNCERTAIN amount may be wrong\n",
                             core::loss_text(process.extremes.read_late));
-    if (process.peak_lag) text += peak(*process.peak_lag, amount);
+    if (process.peak_lag) text += peak(*process.peak_lag, report, amount);
     text += extremes_text(process.extremes, amount);
     text += fmt::format("{} ticks: {}; {}\n", count(process.ticks), verdicts_text(process), residual(process, amount));
     text += text_charts(process.course, report.ending.duration_ns, amount.style(), report.facts.machine.page_size);
@@ -290,6 +291,8 @@ std::string report_text(const Report &report, const ReportStyle &style) {
     const Amounts amount(style, report.facts.machine.page_size);
     std::string text = head(report, amount) + totals(report, amount);
     text += report.peak_lag ? peak(*report.peak_lag, amount) : "no process was read: the lag is not known\n";
+    if (report.processes.size() > 1)
+        text += core::tree_text(report.ending.all, amount, seconds(report.ending.all.most.t_ns));
     for (const ReportProcess &process : report.processes)
         text += one(process, report, amount);
     std::string_view blank = "\n";

@@ -228,8 +228,9 @@ std::string peak_text(const Tick &tick, const TextStyle &style) {
     const core::Extremes &extremes = tick.extremes;
     if (extremes.most.to.n <= 0) return "";
     const auto text = [&](Pages pages) { return amount(pages, tick.page_size, style); };
-    return fmt::format("{} at {:.2f} s", core::at_most_text(extremes, text),
-                       static_cast<double>(extremes.most.t_ns) / 1e9);
+    return fmt::format("{} at {:.2f} s{}", core::at_most_text(extremes, text),
+                       static_cast<double>(extremes.most.t_ns) / 1e9,
+                       core::program_text(extremes, tick.process.comm, style.utf8));
 }
 
 /// Other processes with the same mm: its memory is also theirs.
