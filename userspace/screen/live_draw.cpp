@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "core/extreme_text.h"
 #include "core/text.h"
 #include "documents/glyphs.h"
 #include "documents/text_parts.h"
@@ -124,9 +126,23 @@ Chart chart_of(const LiveState &state, const Process &process, std::uint64_t now
     return chart;
 }
 
-void draw_history(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns) {
+/// The peak so far: "at most 417,612 kB at 1.32 s".
+std::string peak_text(const Tick &tick, const TextStyle &style) {
+    const core::Extremes &extremes = tick.extremes;
+    if (extremes.most.to.n <= 0) return "";
+    const auto text = [&](Pages pages) { return amount(pages, tick.page_size, style); };
+    return fmt::format("{} at {:.2f} s{}", core::at_most_text(extremes, text),
+                       static_cast<double>(extremes.most.t_ns) / 1e9,
+                       core::program_text(extremes, tick.process.comm, style.utf8));
+}
+
+/// `peak`: shown in the legend's row, before items of the legend that do not fit next to it.
+void draw_history(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns,
+                  const std::string &peak) {
     const std::string what = " " + upper(name(state.member));
-    draw_legend(grid, area.row, area.column, area.column + area.columns, what, state.style);
+    const int end = area.column + area.columns;
+    grid.put_right(area.row, end, peak);
+    draw_legend(grid, area.row, area.column, end - (peak.empty() ? 0 : cells(peak) + 2), what, state.style);
     draw_chart(grid, {area.row + 1, area.column + 1, area.rows - 1, area.columns - 1}, chart_of(state, process, now_ns),
                state.style);
 }
@@ -225,10 +241,11 @@ class Layout {
         // The chart takes the rows that a short table does not need.
         int rows = std::clamp(std::max(space * 2 / 5, space - table_rows() - 3), kReaders, 24);
         rows = std::min(rows, space - kLeastTable);
-        const bool blank = space >= 24;
-        top += blank ? 1 : 0;
+        std::string peak = peak_text(process_.tick, state_.style);
+        const bool spacious = space >= 24;
+        if (spacious) grid_.put(top++, 1, std::exchange(peak, ""));
         const int left = columns - kTables - 2;
-        if (rows >= kLeastChart) draw_history(grid_, {top, 0, rows, left}, state_, process_, now_ns_);
+        if (rows >= kLeastChart) draw_history(grid_, {top, 0, rows, left}, state_, process_, now_ns_, peak);
         draw_readers(grid_, {top, left + 2, std::min(rows, kReaders), kTables - 1}, state_, process_, since_);
         if (rows >= kReaders + 3) {
             const int gap = rows >= kReaders + kMembers + 1 ? 1 : 0;
@@ -240,7 +257,7 @@ class Layout {
             grid_.put(top, 0, lags);
             top += lags.empty() ? 0 : 1;
         }
-        return top + (blank ? 1 : 0);
+        return top + (spacious ? 1 : 0);
     }
 
     /// The chart at full width, below it readers next to members.
@@ -252,7 +269,8 @@ class Layout {
         const int reader_rows = std::clamp(space - kLeastTable + 1, 0, space >= 22 ? kReaders : space >= 14 ? 5 : 4);
         const int chart = std::min(space - std::min(kLeastTable, table_rows()) - reader_rows, 16);
         if (chart >= kLeastChart) {
-            draw_history(grid_, {top, 0, chart, columns - 1}, state_, process_, now_ns_);
+            draw_history(grid_, {top, 0, chart, columns - 1}, state_, process_, now_ns_,
+                         peak_text(process_.tick, state_.style));
             top += chart;
         }
         if (reader_rows < 2) return top;

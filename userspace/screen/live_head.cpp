@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "core/extreme_text.h"
 #include "core/text.h"
 #include "documents/text_parts.h"
 #include "live_state.h"
@@ -223,16 +222,6 @@ std::string bound_text(const Process &process, const core::ReadingFigures &figur
     return fmt::format("cached is {:.0f} % of the {}, {}", part, figures.bound->hard ? "bound" : "soft bound", most);
 }
 
-/// The peak so far.
-std::string peak_text(const Tick &tick, const TextStyle &style) {
-    const core::Extremes &extremes = tick.extremes;
-    if (extremes.most.to.n <= 0) return "";
-    const auto text = [&](Pages pages) { return amount(pages, tick.page_size, style); };
-    return fmt::format("{} at {:.2f} s{}", core::at_most_text(extremes, text),
-                       static_cast<double>(extremes.most.t_ns) / 1e9,
-                       core::program_text(extremes, tick.process.comm, style.utf8));
-}
-
 /// Other processes with the same mm: its memory is also theirs.
 std::string one_memory_with(const ProcessReading &process) {
     constexpr std::size_t kMost = 3;
@@ -297,8 +286,7 @@ void draw_head(Grid &grid, const LiveState &state, const Process &process) {
              {1, " " + resyncs},
              {2, one_memory_with(tick.process)},
              {2, tick.ledger.disagreements == 0 ? "" : " disagreements " + thousands(tick.ledger.disagreements)},
-             {3, " " + bound_text(process, figures, state.style)},
-             {4, " " + peak_text(tick, state.style)}},
+             {3, " " + bound_text(process, figures, state.style)}},
             width);
         grid.put(2, 0, first_that_fits({third, sentence({briefly, lost, resyncs})}, width));
         grid.mark(2, 1, 1 + std::max(cells(verdict.substr(0, verdict.find_first_of(",: "))), 1),

@@ -57,6 +57,22 @@ TEST_F(Screens, ShowCpusThatCacheAtEverySize) {
     }
 }
 
+TEST_F(Screens, ShowThePeakAtEverySizeWithAChart) {
+    Tick tick = classic_tick(33);
+    tick.extremes.most.from = tick.extremes.most.to = Pages{104'403};
+    tick.extremes.most.t_ns = 1'320'000'000;
+    tick.extremes.comm = tick.process.comm;
+    LiveScreen screen = classic_screen({});
+    screen.take(tick);
+    for (const Size &size : {Size{24, 80}, Size{26, 120}, Size{36, 120}, Size{60, 200}}) {
+        const std::string text = shown(screen, size);
+        EXPECT_TRUE(contains(text, "at most 417,612 kB at 1.32 s")) << size.columns << '\n' << text;
+    }
+    tick.extremes.comm = "sh";
+    screen.take(tick);
+    EXPECT_TRUE(contains(shown(screen, {24, 80}), " at most 417,612 kB at 1.32 s as sh"));
+}
+
 TEST_F(Screens, ShowOneThreadAndItsWayToTheFlush) {
     LiveScreen screen = classic_screen({});
     press(screen, "sssss\x01\n");
