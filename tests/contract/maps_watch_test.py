@@ -123,7 +123,8 @@ class Baseline(unittest.TestCase):
                          target.pid)
             fails = maps('--json', '--baseline', self.old, '--assert', f'private_dirty.growth<{exact}kB', target.pid)
             text = maps('--baseline', self.old, '--assert', 'rss.growth<1kB', target.pid)
-        self.assertEqual((holds.status, fails.status, text.status), (0, 1, 1), (holds, fails, text))
+            percent = maps('--json', '--baseline', self.old, '--assert', 'private_dirty.growth<=0.5%', target.pid)
+        self.assertEqual((holds.status, fails.status, text.status, percent.status), (0, 1, 1, 1), (holds, fails, text, percent))
         for ran in (holds, fails):
             assert_valid(self, 'maps', ran.document())
         (process,) = holds.document()['processes']
@@ -132,8 +133,12 @@ class Baseline(unittest.TestCase):
                          process['sums']['private_dirty_kb'] - before['private_dirty_kb'])
         self.assertIn(max(change['rss_grown_kb'] for change in process['changes']), range(exact, 2 * exact))
         self.assertEqual([asserted['holds'] for asserted in fails.document()['processes'][0]['assertions']], [False])
-        self.assertRegex(text.err, r'^rsslag: DOES NOT HOLD rss\.growth<1kB: [\d,]+ kB\n$')
-        self.assertRegex(fails.err, r'^rsslag: DOES NOT HOLD private_dirty\.growth<\d+kB: [\d,]+ kB\n$')
+        self.assertRegex(text.err, r'^rsslag: DOES NOT HOLD rss\.growth<1kB: rss\.growth [\d,]+ kB >= 1 kB\n$')
+        self.assertRegex(fails.err, r'^rsslag: DOES NOT HOLD private_dirty\.growth<\d+kB: private_dirty\.growth [\d,]+ kB >= \d+ kB\n$')
+        self.assertRegex(percent.err, r'^rsslag: DOES NOT HOLD private_dirty\.growth<=0\.5%: private_dirty\.growth [\d.]+ % > 0\.5 %\n$')
+        (asserted,) = percent.document()['processes'][0]['assertions']
+        self.assertAlmostEqual(asserted['value'], 100 * asserted['value_kb'] / before['private_dirty_kb'])
+        self.assertEqual((asserted['limit'], asserted['unit']), (0.5, '%'))
         self.assertNotIn('HOLD', text.out)
         self.assertTrue(any('CHANGED' in line for line in text.lines), text)
 

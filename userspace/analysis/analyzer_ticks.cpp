@@ -207,6 +207,9 @@ void Analyzer::State::keep_walk(Traced &entry, core::Tick &tick) const {
 core::Extremes Analyzer::State::since_start(core::Extremes extremes) const {
     for (std::uint64_t *const t_ns : {&extremes.most.t_ns, &extremes.least.t_ns, &extremes.lag_t_ns})
         *t_ns = since_start(*t_ns);
+    for (core::Instants *const each : {&extremes.each_most_at, &extremes.each_least_at, &extremes.cached_most_at})
+        for (core::Instant &at : *each)
+            at.t_ns = since_start(at.t_ns);
     return extremes;
 }
 

@@ -104,6 +104,7 @@ class Parser {
             unit = {};
         }
         out.percent = out.growth && unit == "%";
+        out.unit = out.percent ? Unit::Percent : figure.unit;
         const Units units = units_of(figure.unit);
         const auto found = std::ranges::find(units.all, unit, &std::pair<std::string_view, double>::first);
         if (found != units.all.end())
@@ -157,6 +158,54 @@ std::string_view sign(Relation relation) {
     return std::ranges::find(kRelations, relation, &std::pair<std::string_view, Relation>::second)->first;
 }
 
+namespace {
+
+std::string_view opposite(Relation relation) {
+    switch (relation) {
+        case Relation::Less: return ">=";
+        case Relation::LessOrEqual: return ">";
+        case Relation::Greater: return "<=";
+        case Relation::GreaterOrEqual: return "<";
+        case Relation::Equal: break;
+    }
+    return "!=";
+}
+
+/// As typed, with a blank before the unit.
+std::string limit_text(const Assertion &assertion) {
+    std::string limit = assertion.text.substr(assertion.text.find_last_of("<>=") + 1);
+    limit.erase(0, limit.find_first_not_of(' '));
+    const std::size_t unit = limit.find_first_of(kUnitChars);
+    const std::size_t number_end = limit.find_last_not_of(' ', unit == std::string::npos ? unit : unit - 1) + 1;
+    if (unit == std::string::npos) return limit.substr(0, number_end);
+    return limit.substr(0, number_end) + " " + limit.substr(unit, limit.find_last_not_of(' ') + 1 - unit);
+}
+
+}  // namespace
+
+std::string comparison_text(const Assertion &assertion, std::string_view value, bool holds) {
+    return fmt::format("{}{} {} {} {}", assertion.field, assertion.growth ? kGrowth : "", value,
+                       holds ? sign(assertion.relation) : opposite(assertion.relation), limit_text(assertion));
+}
+
+std::string required_text(const Assertion &assertion) {
+    return fmt::format("{} {}", sign(assertion.relation), limit_text(assertion));
+}
+
+double in_unit(AssertedFigure::Unit unit, double value) {
+    return unit == Unit::Size ? value / kKilo : value;
+}
+
+std::string_view unit_name(AssertedFigure::Unit unit) {
+    switch (unit) {
+        case Unit::Size: return "kB";
+        case Unit::Time: return "s";
+        case Unit::Percent: return "%";
+        case Unit::Count: break;
+    }
+    return "";
+}
+
 bool Assertion::holds(double value) const {
     switch (relation) {
         case Relation::Less: return value < limit;
@@ -168,12 +217,12 @@ bool Assertion::holds(double value) const {
     return false;
 }
 
-bool Assertion::holds(Kilobytes now, Kilobytes before) const {
-    if (!growth) return holds(static_cast<double>(now.n) * kKilo);
+double Assertion::compared(Kilobytes now, Kilobytes before) const {
+    if (!growth) return static_cast<double>(now.n) * kKilo;
     const auto grown = static_cast<double>((now - before).n);
-    if (!percent) return holds(grown * kKilo);
-    if (before.n == 0) return holds(grown == 0 ? 0.0 : std::numeric_limits<double>::infinity());
-    return holds(100.0 * grown / static_cast<double>(before.n));
+    if (!percent) return grown * kKilo;
+    if (before.n == 0) return grown == 0 ? 0.0 : std::numeric_limits<double>::infinity();
+    return 100.0 * grown / static_cast<double>(before.n);
 }
 
 Result<std::vector<Assertion>> parse_assertions(std::string_view text, const std::vector<AssertedFigure> &figures,

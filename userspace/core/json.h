@@ -2,12 +2,14 @@
 // The parts that all JSON documents share. For modules that link nlohmann_json; core itself does not.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
+#include "core/assertion.h"
 #include "core/ledger.h"
 #include "core/member_name.h"
 #include "core/text.h"
@@ -27,6 +29,15 @@ inline nlohmann::ordered_json number(const std::optional<Pages> &pages) {
 
 inline nlohmann::ordered_json number(const std::optional<Kilobytes> &kb) {
     return kb ? nlohmann::ordered_json(kb->n) : nlohmann::ordered_json(nullptr);
+}
+
+/// The keys value (null if unknown), limit and unit.
+inline void put_comparison(nlohmann::ordered_json &object, const Assertion &assertion,
+                           const std::optional<double> &value) {
+    object["value"] =
+        value && std::isfinite(*value) ? nlohmann::ordered_json(in_unit(assertion.unit, *value)) : nullptr;
+    object["limit"] = in_unit(assertion.unit, assertion.limit);
+    object["unit"] = unit_name(assertion.unit);
 }
 
 /// A PID or TID; null if it is 0, i.e. not visible in this PID namespace.
@@ -77,13 +88,35 @@ inline nlohmann::ordered_json tree(const Extremes &all) {
             {"lossy", all.lossy}};
 }
 
-/// The extremes except the peak. The instants of the members' extremes may differ, so they have no sum.
+/// The members at an extreme of the rss; their rss is null if the extreme is a range.
+inline nlohmann::ordered_json members_at(const Extreme &extreme) {
+    nlohmann::ordered_json object = members(extreme.members);
+    if (extreme.from != extreme.to) object["rss"] = nullptr;
+    return object;
+}
+
+/// By member: the time since the attach in ns, and the task.
+inline nlohmann::ordered_json instants(const Instants &instants) {
+    nlohmann::ordered_json object = nlohmann::ordered_json::object();
+    for (const Member member : kMembersInOrder) {
+        const Instant &at = instants[static_cast<std::size_t>(member)];
+        object[std::string(name(member))] = {{"t_ns", at.t_ns}, {"tid", id(at.tid)}};
+    }
+    return object;
+}
+
+/// The extremes except the peak of the rss. The instants of the members' extremes may differ, so they have no sum.
 inline void put_extremes(nlohmann::ordered_json &object, const Extremes &extremes) {
+    object["peak_by_member_at"] = instants(extremes.each_most_at);
     object["lowest"] = {{"rss_min", extremes.least.from.n},
                         {"rss_max", extremes.least.to.n},
                         {"t_ns", extremes.least.t_ns},
-                        {"by_member", by_member(extremes.each_least)}};
+                        {"tid", id(extremes.least.tid)},
+                        {"members", members_at(extremes.least)},
+                        {"by_member", by_member(extremes.each_least)},
+                        {"by_member_at", instants(extremes.each_least_at)}};
     object["cached_most"] = by_member(extremes.cached_most);
+    object["cached_most_at"] = instants(extremes.cached_most_at);
     object["extremes_approximate"] = extremes.approximate();
 }
 

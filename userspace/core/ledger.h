@@ -98,11 +98,19 @@ struct Extreme {
     std::uint64_t processes = 0;  ///< Ledger::extremes() only: how many traced processes existed then
 };
 
+/// When a member reached its extreme, and by whose update: see Extreme.
+struct Instant {
+    std::uint64_t t_ns = 0;
+    int tid = 0;
+};
+using Instants = std::array<Instant, kMembers>;  ///< in the order of kAllMembers
+
 /// Computed from every record, not sampled by readings.
 struct Extremes {
     Extreme most, least;
     Members each_most, each_least;  ///< of each member by itself, with the most likely amounts
     Members cached_most;            ///< the largest absolute value of what was cached, of each member by itself
+    Instants each_most_at{}, each_least_at{}, cached_most_at{};
     Pages lag;                      ///< the largest core::lag() at any instant
     std::uint64_t lag_t_ns = 0;
     Pages lag_rss;  ///< the exact rss at lag_t_ns

@@ -433,9 +433,15 @@ void Ledger::Impl::drop_missing(MmAccount &mm, const CounterReading &reading, st
 }
 
 void Ledger::Impl::name_extremes(Extremes &extremes) const {
-    for (Extreme *const each : {&extremes.most, &extremes.least})
-        if (const auto task = tasks.find(each->tid); task != tasks.end() && task->second.tid != 0)
-            each->tid = task->second.tid;
+    const auto name = [this](int &tid) {
+        const auto task = tid == 0 ? tasks.end() : tasks.find(tid);
+        if (task != tasks.end() && task->second.tid != 0) tid = task->second.tid;
+    };
+    name(extremes.most.tid);
+    name(extremes.least.tid);
+    for (Instants *const each : {&extremes.each_most_at, &extremes.each_least_at, &extremes.cached_most_at})
+        for (Instant &at : *each)
+            name(at.tid);
 }
 
 void Ledger::Impl::name_tasks(MmView &view) const {

@@ -52,7 +52,7 @@ Applied MmAccount::apply(const rsslag_update &update, Account &account, bool mem
     if (!histories_.has_cpu(update.cpu)) return {true, std::nullopt, std::nullopt};
     const Applied applied = cpus_cache(options_.scheme) ? apply_cpu(by, to) : apply_thread(by, to, direct);
     update_peaks(update.t_ns);
-    peaks_.cached(kAllMembers[update.member], cached_of(update.member));
+    peaks_.cached(kAllMembers[update.member], cached_of(update.member), {update.t_ns, update.tid});
     if (check_.watched()) note_rss();
     return applied;
 }
@@ -286,7 +286,7 @@ void MmAccount::note_sum(const rsslag_sum &sum, const Members &before) {
         if ((sum.members >> m & 1) == 0) continue;
         const std::int64_t by = step.by[kAllMembers[m]].n;
         const std::int64_t local = counters_.cached_by(sum.of)[m] - by;
-        peaks_.cached(kAllMembers[m], cached_of(m));
+        peaks_.cached(kAllMembers[m], cached_of(m), {sum.t_ns, sum.tid});
         if (!counts_in_rss(m) || sum.updates <= 1) continue;
         step.transient.up += std::max<std::int64_t>(options_.batch - 1 - local - std::max<std::int64_t>(by, 0), 0);
         step.transient.down += std::min<std::int64_t>(1 - options_.batch - local - std::min<std::int64_t>(by, 0), 0);
@@ -304,7 +304,7 @@ void MmAccount::note_task(int tid, std::uint64_t t_ns) {
     WideStep step = step_of_task(tid, t_ns);
     for (std::size_t m = 0; m < kMembers; ++m) {
         step.by[kAllMembers[m]] = {account.cached[m] - (account.left_by[m] == 0 ? account.left[m] : 0)};
-        peaks_.cached(kAllMembers[m], cached_of(m));
+        peaks_.cached(kAllMembers[m], cached_of(m), {t_ns, tid});
     }
     step.after = account.left_by;
     account.rebase();

@@ -40,7 +40,7 @@ class MmPeaks {
 
     /// Reports rss and lag by the counts in the records, before open updates are settled.
     void report(Pages rss, std::int64_t lag, std::uint64_t t_ns);
-    void cached(Member member, std::int64_t pages) { own_.cached(member, pages); }
+    void cached(Member member, std::int64_t pages, const Instant &at) { own_.cached(member, pages, at); }
     void summed(std::int64_t pages);
     template <class Step>
     void record(const Step &step) {

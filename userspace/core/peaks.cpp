@@ -20,9 +20,16 @@ void widen(Amount &amount, const Amount &other) {
     amount.most = std::max(amount.most, other.most);
 }
 
+void note_cached_in(Extremes &seen, Member member, std::int64_t pages, const Instant &at) {
+    const Pages held{std::abs(pages)};
+    if (held <= seen.cached_most[member]) return;
+    seen.cached_most[member] = held;
+    seen.cached_most_at[static_cast<std::size_t>(member)] = at;
+}
+
 void note_start_in(Extremes &seen, const PeakStart &start) {
     for (const Member member : kAllMembers)
-        seen.cached_most[member] = std::max(seen.cached_most[member], Pages{std::abs(start.cached[member].n)});
+        note_cached_in(seen, member, start.cached[member].n, {start.t_ns, 0});
     if (start.lag <= seen.lag.n) return;
     seen.lag = {start.lag};
     seen.lag_t_ns = start.t_ns;
@@ -53,10 +60,12 @@ void Peaks::resume(std::uint64_t t_ns) {
     if (!started_) {
         seen_.most = seen_.least = {now_.rss(), now_.rss(), now_, t_ns, 0, processes_};
         seen_.each_most = seen_.each_least = now_;
+        seen_.each_most_at.fill({t_ns, 0});
+        seen_.each_least_at = seen_.each_most_at;
         started_ = true;
     }
     note(t_ns, 0, processes_);
-    note_members();
+    note_members({t_ns, 0});
 }
 
 void Peaks::lost() {
@@ -75,15 +84,22 @@ void Peaks::note(std::uint64_t t_ns, int tid, std::uint64_t processes) {
     if (rss < seen_.least.members.rss()) seen_.least = {{}, {}, now_, t_ns, tid, processes};
 }
 
-void Peaks::note_members() {
+void Peaks::note_members(const Instant &at) {
     for (const Member member : kAllMembers)
-        note_member(member);
+        note_member(member, at);
 }
 
-void Peaks::note_member(Member member) {
+void Peaks::note_member(Member member, const Instant &at) {
     const Pages pages = now_[member];
-    seen_.each_most[member] = std::max(seen_.each_most[member], pages);
-    seen_.each_least[member] = std::min(seen_.each_least[member], pages);
+    const auto index = static_cast<std::size_t>(member);
+    if (pages > seen_.each_most[member]) {
+        seen_.each_most[member] = pages;
+        seen_.each_most_at[index] = at;
+    }
+    if (pages < seen_.each_least[member]) {
+        seen_.each_least[member] = pages;
+        seen_.each_least_at[index] = at;
+    }
 }
 
 void Peaks::report(std::int64_t by, std::int64_t lag, std::uint64_t t_ns) {
@@ -96,8 +112,8 @@ void Peaks::report(std::int64_t by, std::int64_t lag, std::uint64_t t_ns) {
     seen_.lag_rss = {reported_};
 }
 
-void Peaks::cached(Member member, std::int64_t pages) {
-    seen_.cached_most[member] = std::max(seen_.cached_most[member], Pages{std::abs(pages)});
+void Peaks::cached(Member member, std::int64_t pages, const Instant &at) {
+    note_cached_in(seen_, member, pages, at);
 }
 
 void Peaks::record(const PeakStep &step) {
@@ -229,7 +245,7 @@ void Peaks::place(const PeakStep &step, std::uint64_t processes) {
     track_.record(step.lane, step.t_ns, range());
     if (!running()) return;
     note(step.t_ns, step.tid, processes);
-    note_member(member);
+    note_member(member, {step.t_ns, step.tid});
 }
 
 void Peaks::place(const WideStep &step, std::uint64_t processes, State state) {
@@ -248,7 +264,7 @@ void Peaks::place(const WideStep &step, std::uint64_t processes, State state) {
     }
     if (running()) {
         note(step.t_ns, step.tid, processes);
-        note_members();
+        note_members({step.t_ns, step.tid});
     }
     if (step.open.ticket != 0) close_group(step.open.ticket);
 }
@@ -324,7 +340,7 @@ void Peaks::correct(Placed &placed, const PeakAmount &amount) {
     track_.record(range());
     if (running()) {
         note(last_ns_, 0, last_processes_);
-        note_member(member);
+        note_member(member, {last_ns_, 0});
     }
     const Placed now = placed;
     keep(amount.ticket, now);
@@ -364,7 +380,10 @@ Extremes highest(const Extremes &before, const Extremes &after) {
     both.lag_t_ns = lags.lag_t_ns;
     both.lag_rss = lags.lag_rss;
     for (const Member member : kAllMembers) {
-        both.cached_most[member] = std::max(before.cached_most[member], after.cached_most[member]);
+        const Extremes &larger = before.cached_most[member] > after.cached_most[member] ? before : after;
+        const auto index = static_cast<std::size_t>(member);
+        both.cached_most[member] = larger.cached_most[member];
+        both.cached_most_at[index] = larger.cached_most_at[index];
         both.grown[member] = std::max(before.grown[member], after.grown[member]);
     }
     both.grown_rss = std::max(before.grown_rss, after.grown_rss);

@@ -85,7 +85,7 @@ class Peaks {
     std::int64_t reported() const { return reported_; }
     std::int64_t lag() const { return lag_; }
     void report(std::int64_t by, std::int64_t lag, std::uint64_t t_ns);
-    void cached(Member member, std::int64_t pages);
+    void cached(Member member, std::int64_t pages, const Instant &at);
 
     void record(const PeakStep &step);
     /// Tickets are ascending.
@@ -155,8 +155,8 @@ class Peaks {
     RssTrack::Range range() const;
     void note_start();
     void note(std::uint64_t t_ns, int tid, std::uint64_t processes);
-    void note_members();
-    void note_member(Member member);
+    void note_members(const Instant &at);
+    void note_member(Member member, const Instant &at);
 
     RssTrack track_;
     Members now_;

@@ -2,8 +2,10 @@
 // Changes since an earlier state, results of assertions, and the head of a bug report.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <iterator>
 
+#include "core/assertion.h"
 #include "core/text.h"
 #include "documents/maps.h"
 #include "text_parts.h"
@@ -58,21 +60,35 @@ std::string look_text(const MapsDocument &document, const MappedProcess &process
     return text + "\n" + changes_text(process, style);
 }
 
+namespace {
+
+/// "9.4 %", "412 kB", "412 kB from 0".
+std::string value_text(const Asserted &asserted) {
+    if (asserted.assertion.percent && std::isfinite(*asserted.compared)) {
+        const bool close = std::abs(*asserted.compared - asserted.assertion.limit) < 0.1;
+        return close ? fmt::format("{:.3f} %", *asserted.compared) : fmt::format("{:.1f} %", *asserted.compared);
+    }
+    return core::with_thousands(asserted.value->n) + (asserted.assertion.percent ? " kB from 0" : " kB");
+}
+
+std::string result_text(const Asserted &asserted) {
+    if (!asserted.value) return "no baseline for it";
+    if (asserted.holds) return core::comparison_text(asserted.assertion, value_text(asserted), *asserted.holds);
+    return fmt::format("{} {}, as pages that others have locked or pinned are not detected", value_text(asserted),
+                       asserted.assertion.growth ? "between two upper bounds" : "at most");
+}
+
+}  // namespace
+
 std::string assertions_text(const MappedProcess &process, const TextStyle &style, bool holding) {
     std::string text;
     for (const Asserted &asserted : process.asserted) {
         if ((asserted.holds == true) != holding) continue;
-        std::string value =
-            asserted.value ? fmt::format("{} kB", core::with_thousands(asserted.value->n)) : "no baseline for it";
-        if (asserted.at_most && !asserted.holds) {
-            value += asserted.assertion.growth ? " between two upper bounds" : " at most";
-            value += ", as pages that others have locked or pinned are not detected";
-        }
         text += fmt::format("{} {}: {}\n",
                             !asserted.holds   ? "NOT KNOWN"
                             : *asserted.holds ? "HOLDS"
                                               : "DOES NOT HOLD",
-                            core::harmless(asserted.assertion.text, style.utf8), value);
+                            core::harmless(asserted.assertion.text, style.utf8), result_text(asserted));
     }
     return text;
 }

@@ -194,9 +194,11 @@ ordered_json changes(const std::optional<std::vector<procfs::MapChange>> &since)
 ordered_json assertions(const std::vector<Asserted> &all) {
     ordered_json array = ordered_json::array();
     for (const Asserted &asserted : all) {
-        array.push_back({{"text", core::harmless(asserted.assertion.text)},
-                         {"holds", or_null(asserted.holds)},
-                         {"value_kb", asserted.value ? ordered_json(asserted.value->n) : ordered_json(nullptr)}});
+        ordered_json &one = array.emplace_back();
+        one = {{"text", core::harmless(asserted.assertion.text)},
+               {"holds", or_null(asserted.holds)},
+               {"value_kb", core::json::number(asserted.value)}};
+        core::json::put_comparison(one, asserted.assertion, asserted.compared);
     }
     return array;
 }

@@ -132,12 +132,13 @@ core::Result<std::vector<core::Assertion>> parse_assertions(std::string_view tex
 }
 
 Asserted evaluate(const core::Assertion &assertion, const procfs::MapSums &now, const Baseline *before) {
-    Asserted asserted{assertion, std::nullopt, std::nullopt};
+    Asserted asserted{assertion, std::nullopt, std::nullopt, std::nullopt};
     const auto value = named_sum(now, assertion.field);
     if (!value || (assertion.growth && before == nullptr)) return asserted;
     const Kilobytes was = assertion.growth ? *named_sum(before->sums, assertion.field) : Kilobytes{};
     asserted.value = *value - was;
-    asserted.holds = assertion.holds(*value, was);
+    asserted.compared = assertion.compared(*value, was);
+    asserted.holds = assertion.holds(*asserted.compared);
     if (!is_upper_bound(assertion.field)) return asserted;
     // The amounts are between 0 and the bounds. A comparison has one answer for all of them if it has the same answer
     // for the least and for the largest growth; == also has different answers in between.

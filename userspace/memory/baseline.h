@@ -43,7 +43,8 @@ core::Result<std::vector<core::Assertion>> parse_assertions(std::string_view tex
 struct Asserted {
     core::Assertion assertion;
     std::optional<bool> holds;
-    std::optional<core::Kilobytes> value;  ///< the compared value: a size or its growth
+    std::optional<core::Kilobytes> value;  ///< a size or its growth
+    std::optional<double> compared;        ///< the value in the unit of the limit; infinite for growth from 0 in percent
     bool at_most = false;                  ///< the size is an upper bound
 };
 /// Evaluates an assertion. `before` is nullptr if there is no baseline.

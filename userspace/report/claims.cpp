@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "core/text.h"
 #include "report_parts.h"
 
 namespace rsslag::report {
@@ -49,6 +51,26 @@ bool surely_not(const Figure &figure, const core::Assertion &claim, const core::
     return !at(figure.least.value_or(*figure.value)) && !at(*figure.value) && !(figure.at_least && less_may_hold);
 }
 
+/// By how much a size that fails misses the limit, at least. "" if it equals the limit.
+std::string missed_by(const Figure &figure, const core::Assertion &claim, const core::PageSize &page_size) {
+    if (figure.unit != Unit::Size) return "";
+    const bool too_high = claim.relation == Relation::Less || claim.relation == Relation::LessOrEqual;
+    const std::int64_t nearest = too_high ? figure.least.value_or(*figure.value) : *figure.value;
+    const double distance = std::abs(scaled(figure.unit, nearest, page_size) - claim.limit);
+    const double kb = std::ceil(core::in_unit(Unit::Size, distance));
+    return kb == 0 ? "" : fmt::format(", by {} kB", core::with_thousands(static_cast<std::int64_t>(kb)));
+}
+
+std::string result_text(const Figure &figure, const core::Assertion &claim, bool holds,
+                        const core::PageSize &page_size) {
+    const std::string value = figure_text(figure, page_size);
+    if (!figure.value) return fmt::format("{} is {}, must be {}", claim.field, value, core::required_text(claim));
+    if (holds) return core::comparison_text(claim, value, true);
+    if (surely_not(figure, claim, page_size))
+        return core::comparison_text(claim, value, false) + missed_by(figure, claim, page_size);
+    return fmt::format("{} is {}, not known to be {}", claim.field, value, core::required_text(claim));
+}
+
 }  // namespace
 
 std::string claim_names() {
@@ -70,14 +92,7 @@ std::vector<ClaimResult> evaluate(const std::vector<core::Assertion> &claims, co
         one.claim = claim;
         if (figure->value) one.value = scaled(figure->unit, *figure->value, page_size);
         one.holds = surely(*figure, claim, page_size);
-        std::string limit = claim.text.substr(claim.text.find_last_of("<>=") + 1);
-        limit.erase(0, limit.find_first_not_of(' '));
-        const bool known = one.holds || !figure->value || surely_not(*figure, claim, page_size);
-        one.text = fmt::format("{} is {}, {}{} {}", claim.field, figure_text(*figure, page_size),
-                               one.holds ? ""
-                               : known   ? "not "
-                                         : "not known to be ",
-                               core::sign(claim.relation), limit);
+        one.text = result_text(*figure, claim, one.holds, page_size);
         result.push_back(std::move(one));
     }
     return result;

@@ -30,12 +30,6 @@ const Process *process_of(const PeakReport &peak) {
 }
 
 /// The members at the instant of the peak. If the peak is a range, its instant and so its rss are not known.
-ordered_json members_at(const core::Extremes &extremes) {
-    ordered_json members = core::json::members(extremes.most.members);
-    if (extremes.most.from != extremes.most.to) members["rss"] = nullptr;
-    return members;
-}
-
 std::int64_t kb_of(core::Pages pages, const PeakReport &peak) {
     return peak.summary.page_size.kb(pages).n;
 }
@@ -75,7 +69,7 @@ ordered_json process_json(const Process &process, const PeakReport &peak) {
                            {"comm", core::printable(process.comm)},
                            {"image", extremes.image},
                            {"peak_comm", core::printable(extremes.comm)},
-                           {"peak", members_at(extremes)},
+                           {"peak", core::json::members_at(extremes.most)},
                            {"peak_by_member", core::json::members(extremes.each_most)},
                            {"peak_min", extremes.most.from.n},
                            {"peak_max", extremes.most.to.n},
@@ -139,9 +133,11 @@ std::string peak_json(const PeakReport &peak) {
     object["lost"] = summary.lost;
     object["ended_not_at_zero"] = summary.ended_not_at_zero;
     object["assertions"] = ordered_json::array();
-    for (const ClaimResult &claim : peak.claims)
-        object["assertions"].push_back(
-            {{"text", core::printable(claim.claim.text)}, {"holds", claim.holds}, {"told", claim.text}});
+    for (const ClaimResult &claim : peak.claims) {
+        ordered_json &one = object["assertions"].emplace_back();
+        one = {{"text", core::printable(claim.claim.text)}, {"holds", claim.holds}, {"told", claim.text}};
+        core::json::put_comparison(one, claim.claim, claim.value);
+    }
     return object.dump() + "\n";
 }
 

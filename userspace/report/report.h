@@ -172,7 +172,7 @@ struct ClaimResult {
     core::Assertion claim;
     std::optional<double> value;  ///< nullopt: unknown, and then the claim does not hold
     bool holds = false;
-    std::string text;  ///< e.g. "peak_lag is 24,288 kB, not < 1MiB"
+    std::string text;  ///< e.g. "peak_lag 24,288 kB >= 1 MiB, by 23,264 kB"
 };
 
 /// core::parse_assertions() for the figures of a report.

@@ -55,6 +55,29 @@ TEST(Assertion, OfGrowthLooksBack) {
     EXPECT_FALSE(holds("rss.growth<=1000%", 1, 0)) << "growth from 0 to 1 is infinite";
 }
 
+TEST(Assertion, ShowsTheValueAndTheLimitWithUnits) {
+    const auto text = [](std::string_view assertion, std::string_view value, bool holds) {
+        return comparison_text(*parse_assertion(assertion), value, holds);
+    };
+    EXPECT_EQ(text("peak<1MiB", "1,660 kB", false), "peak 1,660 kB >= 1 MiB");
+    EXPECT_EQ(text(" peak <= 1 MiB ", "1,660 kB", false), "peak 1,660 kB > 1 MiB");
+    EXPECT_EQ(text("private_dirty.growth<=5%", "9.4 %", false), "private_dirty.growth 9.4 % > 5 %");
+    EXPECT_EQ(text("lost==0", "3", false), "lost 3 != 0");
+    EXPECT_EQ(text("duration>2s", "3.1 s", true), "duration 3.1 s > 2 s");
+    EXPECT_EQ(text("duration>=2s", "1.1 s", false), "duration 1.1 s < 2 s");
+    EXPECT_EQ(text("share > 5", "5 %", false), "share 5 % <= 5");
+    EXPECT_EQ(required_text(*parse_assertion("peak<1MiB")), "< 1 MiB");
+}
+
+TEST(Assertion, HasOneUnitForItsValueAndItsLimit) {
+    const auto percent = *parse_assertion("rss.growth<=5%"), size = *parse_assertion("rss<1MiB");
+    EXPECT_EQ(unit_name(percent.unit), "%");
+    EXPECT_EQ(percent.compared({110}, {100}), 10);
+    EXPECT_EQ(unit_name(size.unit), "kB");
+    EXPECT_EQ(in_unit(size.unit, size.limit), 1024);
+    EXPECT_EQ(in_unit(size.unit, size.compared({9}, {})), 9);
+}
+
 TEST(Assertion, NamesWhatItCompares) {
     const auto assertion = parse_assertion(" private_dirty.growth <= 5 % ");
     ASSERT_TRUE(assertion.ok()) << assertion.error().what;

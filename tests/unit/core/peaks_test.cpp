@@ -207,6 +207,27 @@ TEST(Peaks, OfLagAndCachedIncludeTheReadingAfterALoss) {
     EXPECT_FALSE(extremes.read_late);
 }
 
+TEST(Peaks, OfEachMemberHaveATimeAndATask) {
+    constexpr auto kIndex = static_cast<std::size_t>(Member::Anon);
+    LedgerOf one(Scheme::Cpu, {{0, members(0, 0)}});
+    one.update(10, 4711, 0, 1'000, 5);
+    one.update(20, 4712, 0, 1'000, 2);
+    one.update(30, 4712, 0, 1'000, -4);
+    const Extremes extremes = one.later().extremes;
+    EXPECT_EQ(extremes.each_most[Member::Anon], Pages{1'005});
+    EXPECT_EQ(extremes.each_most_at[kIndex].t_ns, kStart + 10);
+    EXPECT_EQ(extremes.each_most_at[kIndex].tid, 4711);
+    EXPECT_EQ(extremes.each_least[Member::Anon], Pages{996});
+    EXPECT_EQ(extremes.each_least_at[kIndex].t_ns, kStart + 30);
+    EXPECT_EQ(extremes.each_least_at[kIndex].tid, 4712);
+    EXPECT_EQ(extremes.cached_most[Member::Anon], Pages{5});
+    EXPECT_EQ(extremes.cached_most_at[kIndex].t_ns, kStart + 10);
+    EXPECT_EQ(extremes.cached_most_at[kIndex].tid, 4711);
+    const auto file = static_cast<std::size_t>(Member::File);
+    EXPECT_EQ(extremes.each_most_at[file].t_ns, kStart) << "no record changed it";
+    EXPECT_EQ(extremes.each_most_at[file].tid, 0);
+}
+
 TEST(Peaks, OfTwoProgramsAreReadLateIfNoRecordWasLost) {
     Extremes late;
     late.lossy = late.read_late = true;

@@ -163,7 +163,7 @@ TEST(Claims, CountTheVerdictsOfProcessesThatAreNotListed) {
     summary.left_out.verdicts = {{"agrees", 7}, {"unexplained", 3}};
     const auto claims = parse_claims("unexplained==0");
     ASSERT_TRUE(claims.ok());
-    EXPECT_EQ(evaluate(*claims, report_of(summary, true)).at(0).text, "unexplained is 3, not == 0");
+    EXPECT_EQ(evaluate(*claims, report_of(summary, true)).at(0).text, "unexplained 3 != 0");
 }
 
 TEST(Claims, AreNotHeldByWhatIsNotKnown) {
@@ -173,7 +173,7 @@ TEST(Claims, AreNotHeldByWhatIsNotKnown) {
     ASSERT_EQ(result.size(), 1U);
     EXPECT_FALSE(result[0].holds);
     EXPECT_FALSE(result[0].value);
-    EXPECT_EQ(result[0].text, "peak_lag is not known, not < 1MiB");
+    EXPECT_EQ(result[0].text, "peak_lag is not known, must be < 1 MiB");
 }
 
 TEST(Claims, SayWhatIsAndWhatWasDemanded) {
@@ -181,10 +181,10 @@ TEST(Claims, SayWhatIsAndWhatWasDemanded) {
     ASSERT_TRUE(claims.ok());
     const auto result = evaluate(*claims, sample());
     ASSERT_EQ(result.size(), 2U);
-    EXPECT_EQ(result[0].text, "peak_lag is 240 kB, < 1MiB");
-    EXPECT_EQ(result[1].text, "lost is 0, == 0");
+    EXPECT_EQ(result[0].text, "peak_lag 240 kB < 1 MiB");
+    EXPECT_EQ(result[1].text, "lost 0 == 0");
     const auto lossy = parse_claims("lost == 0");
-    EXPECT_EQ(evaluate(*lossy, sample(3)).at(0).text, "lost is 3, not == 0");
+    EXPECT_EQ(evaluate(*lossy, sample(3)).at(0).text, "lost 3 != 0");
 }
 
 }  // namespace

@@ -123,16 +123,16 @@ TEST(Report, HoldsNothingThatIsNotKnown) {
     range.extremes.most.from = Pages{150};
     using Texts = std::vector<std::string>;
     const Report open = report_of(with_rows({range}));
-    EXPECT_EQ(result(open, "peak_rss<700kB"), Texts{"no: peak_rss is 600 kB to 800 kB, not known to be < 700kB"});
-    EXPECT_EQ(result(open, "peak_rss>700kB"), Texts{"no: peak_rss is 600 kB to 800 kB, not known to be > 700kB"});
-    EXPECT_EQ(result(open, "peak_rss<500kB"), Texts{"no: peak_rss is 600 kB to 800 kB, not < 500kB"});
-    EXPECT_EQ(result(open, "peak_rss<900kB"), Texts{"yes: peak_rss is 600 kB to 800 kB, < 900kB"});
+    EXPECT_EQ(result(open, "peak_rss<700kB"), Texts{"no: peak_rss is 600 kB to 800 kB, not known to be < 700 kB"});
+    EXPECT_EQ(result(open, "peak_rss>700kB"), Texts{"no: peak_rss is 600 kB to 800 kB, not known to be > 700 kB"});
+    EXPECT_EQ(result(open, "peak_rss<500kB"), Texts{"no: peak_rss 600 kB to 800 kB >= 500 kB, by 100 kB"});
+    EXPECT_EQ(result(open, "peak_rss<900kB"), Texts{"yes: peak_rss 600 kB to 800 kB < 900 kB"});
     const Report lossy = report_of(with_rows({lossy_tick()}));
-    EXPECT_EQ(result(lossy, "peak_rss<1GiB"), Texts{"no: peak_rss is at least 800 kB, not known to be < 1GiB"});
-    EXPECT_EQ(result(lossy, "peak_rss>700kB"), Texts{"yes: peak_rss is at least 800 kB, > 700kB"});
+    EXPECT_EQ(result(lossy, "peak_rss<1GiB"), Texts{"no: peak_rss is at least 800 kB, not known to be < 1 GiB"});
+    EXPECT_EQ(result(lossy, "peak_rss>700kB"), Texts{"yes: peak_rss at least 800 kB > 700 kB"});
     EXPECT_TRUE(result(lossy, "growth<1GiB").at(0).starts_with("no: growth is ~"));
     EXPECT_TRUE(result(lossy, "growth>=0kB").at(0).starts_with("no: growth is ~"));
-    EXPECT_EQ(result(report_of(with_rows({})), "unexplained==0"), Texts{"no: unexplained is not known, not == 0"});
+    EXPECT_EQ(result(report_of(with_rows({})), "unexplained==0"), Texts{"no: unexplained is not known, must be == 0"});
 }
 
 TEST(Report, KnowsNoPeakOfWhatWasCachedInCountsMode) {
@@ -142,10 +142,10 @@ TEST(Report, KnowsNoPeakOfWhatWasCachedInCountsMode) {
     const Report report = report_of(with_rows({summed, other}));
     using Texts = std::vector<std::string>;
     EXPECT_EQ(result(report, "peak_lag<1GiB"), Texts{"no: peak_lag is ~800 kB (sums of --mode counts hide changes that "
-                                                     "cancel), not known to be < 1GiB"});
+                                                     "cancel), not known to be < 1 GiB"});
     for (const char *text : {"peak_lag>=0kB", "peak_cached<1GiB", "peak_cached>=0kB", "lag%<100", "lag%>=0"})
         EXPECT_FALSE(result(report, text).at(0).starts_with("yes")) << text;
-    EXPECT_EQ(result(report, "peak_rss<1GiB").at(0), "yes: peak_rss is 4,000 kB, < 1GiB")
+    EXPECT_EQ(result(report, "peak_rss<1GiB").at(0), "yes: peak_rss 4,000 kB < 1 GiB")
         << "the peak is a range, all of which is below the limit";
     const std::string text = report_text(report, {});
     EXPECT_NE(
@@ -163,20 +163,20 @@ TEST(Report, KnowsOnlyTheLeastOfATreeWhoseChildrenWereNotTraced) {
     Report report = report_of(whole(recorded()));
     report.ending.all.most.from = report.ending.all.most.to = Pages{200};
     report.ending.all.lossy = false;
-    EXPECT_EQ(result(report, "tree.peak_rss<1MiB").at(0), "yes: tree.peak_rss is 800 kB, < 1MiB");
+    EXPECT_EQ(result(report, "tree.peak_rss<1MiB").at(0), "yes: tree.peak_rss 800 kB < 1 MiB");
     report.facts.follow = false;
     EXPECT_EQ(result(report, "tree.peak_rss<1MiB").at(0),
-              "no: tree.peak_rss is at least 800 kB (children are traced with --follow only), not known to be < 1MiB");
+              "no: tree.peak_rss is at least 800 kB (children are traced with --follow only), not known to be < 1 MiB");
     EXPECT_EQ(result(report, "tree.peak_rss<100kB").at(0),
-              "no: tree.peak_rss is at least 800 kB (children are traced with --follow only), not < 100kB");
+              "no: tree.peak_rss at least 800 kB (children are traced with --follow only) >= 100 kB, by 700 kB");
     EXPECT_TRUE(result(report, "tree.peak_rss>100kB").at(0).starts_with("yes: "));
 }
 
 TEST(Report, TakesLagAsAShareOnlyOfWhatIsNotTiny) {
     const Report tiny = report_of(with_rows({exporters::test::tick(kSecond, 10, 200, 100)}));
-    EXPECT_EQ(result(tiny, "lag%<60").at(0), "no: lag% is not known (no process held 1 MiB at its peak lag), not < 60");
+    EXPECT_EQ(result(tiny, "lag%<60").at(0), "no: lag% is not known (no process held 1 MiB at its peak lag), must be < 60");
     const Report large = report_of(with_rows({exporters::test::tick(kSecond, 10, 1'000, 900)}));
-    EXPECT_EQ(result(large, "lag%<10.5%").at(0), "yes: lag% is 10.00 % (400 kB of 4,000 kB), < 10.5%");
+    EXPECT_EQ(result(large, "lag%<10.5%").at(0), "yes: lag% 10.00 % (400 kB of 4,000 kB) < 10.5 %");
 }
 
 TEST(Report, KeepsThreadsOfAProcessThatHasEnded) {
