@@ -32,7 +32,7 @@ struct Assertion {
     std::string field;    ///< the name of the figure
     bool growth = false;  ///< the limit applies to the growth since an earlier value
     Relation relation = Relation::Less;
-    double limit = 0;      ///< bytes, seconds, percent or a count, depending on `unit`
+    double limit = 0;  ///< bytes, seconds, percent or a count, depending on `unit`
     AssertedFigure::Unit unit = AssertedFigure::Unit::Size;  ///< of the limit; Percent also for growth in percent
     bool percent = false;  ///< of growth: the limit is a percentage of the earlier value
 

@@ -36,7 +36,7 @@ std::string tree_text(const Extremes &all, const Amount &amount, std::string_vie
 
 /// " as sh" if the peak was that of an earlier program of the process, which is now named `comm`.
 inline std::string program_text(const Extremes &extremes, std::string_view comm, bool utf8) {
-    return extremes.comm == comm ? "" : " as " + printable(extremes.comm, utf8);
+    return extremes.comm.empty() || extremes.comm == comm ? "" : " as " + printable(extremes.comm, utf8);
 }
 
 /// The mark before a number that lost records may have changed.

@@ -111,7 +111,7 @@ struct Extremes {
     Members each_most, each_least;  ///< of each member by itself, with the most likely amounts
     Members cached_most;            ///< the largest absolute value of what was cached, of each member by itself
     Instants each_most_at{}, each_least_at{}, cached_most_at{};
-    Pages lag;                      ///< the largest core::lag() at any instant
+    Pages lag;  ///< the largest core::lag() at any instant
     std::uint64_t lag_t_ns = 0;
     Pages lag_rss;  ///< the exact rss at lag_t_ns
     /// The largest growth of the process's programs, from the start of each to its last exact value before the

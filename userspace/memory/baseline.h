@@ -44,8 +44,8 @@ struct Asserted {
     core::Assertion assertion;
     std::optional<bool> holds;
     std::optional<core::Kilobytes> value;  ///< a size or its growth
-    std::optional<double> compared;        ///< the value in the unit of the limit; infinite for growth from 0 in percent
-    bool at_most = false;                  ///< the size is an upper bound
+    std::optional<double> compared;  ///< the value in the unit of the limit; infinite for growth from 0 in percent
+    bool at_most = false;            ///< the size is an upper bound
 };
 /// Evaluates an assertion. `before` is nullptr if there is no baseline.
 Asserted evaluate(const core::Assertion &assertion, const procfs::MapSums &now, const Baseline *before);

@@ -29,7 +29,6 @@ const Process *process_of(const PeakReport &peak) {
     return found == all.end() ? nullptr : &*found;
 }
 
-/// The members at the instant of the peak. If the peak is a range, its instant and so its rss are not known.
 std::int64_t kb_of(core::Pages pages, const PeakReport &peak) {
     return peak.summary.page_size.kb(pages).n;
 }
@@ -154,8 +153,7 @@ std::string peak_text(const PeakReport &peak, const ReportStyle &style, bool tre
                            seconds(own->extremes.most.t_ns), own->extremes.most.tid,
                            core::program_text(own->extremes, own->comm, style.utf8), rss_members_text(members, amount));
     }
-    if (tree || summary.processes.size() > 1)
-        text += core::tree_text(summary.all, amount, seconds(summary.all.most.t_ns));
+    text += core::tree_text(summary.all, amount, seconds(summary.all.most.t_ns));
     if (own != nullptr && peak.max_rss_kb)
         text += fmt::format("ru_maxrss {} kB, {}; sampled, includes its children\n",
                             core::with_thousands(*peak.max_rss_kb), distance(*peak.max_rss_kb, *own, peak));

@@ -16,7 +16,7 @@ namespace rsslag::report {
 namespace {
 
 constexpr int kWidth = 960;
-constexpr int kHead = 40;
+constexpr int kHead = 40, kRest = 40;
 constexpr int kLeft = 110, kRight = 20, kTop = 40, kBetween = 24, kBottom = 30;
 constexpr int kPlotWidth = kWidth - kLeft - kRight;
 constexpr int kPlotHeight = 190;
@@ -183,7 +183,9 @@ std::string legend() {
 std::string report_svg(const Report &report) {
     constexpr std::size_t kMost = 32;  // panels
     const std::size_t panels = std::min(report.processes.size(), kMost);
-    const int height = kHead + kPanel * static_cast<int>(panels);
+    const int bottom = kHead + kPanel * static_cast<int>(panels);
+    const std::size_t without = report.processes.size() - panels;
+    const int height = bottom + (without > 0 ? kRest : 0);
     std::string out = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n"
         "<title>RSS over time, recorded on Linux {2}</title>\n",
@@ -200,6 +202,9 @@ std::string report_svg(const Report &report) {
     out += legend();
     for (std::size_t i = 0; i < panels; ++i)
         out += panel(report.processes[i], report, kHead + kPanel * static_cast<int>(i));
+    if (without > 0)
+        out += text(kLeft, bottom + kRest / 2, "name",
+                    fmt::format("{} more process{} without a panel", count(without), without == 1 ? "" : "es"));
     return out + "</svg>\n";
 }
 

@@ -79,10 +79,21 @@ std::string totals(const Report &report, const Amounts &amount) {
     return text;
 }
 
-std::string peak(const PeakLag &peak, const Amounts &amount) {
-    std::string text = fmt::format("peak lag {}{} at {} in {} [{}]", peak.approximate ? "~" : "", amount(peak.pages),
-                                   seconds(peak.t_ns), amount.name(peak.comm), peak.pid);
-    return text + lag_doubt(peak) + "\n";
+/// The bound that the peak lag exceeds; only a soft one can be exceeded.
+std::string exceeded_bound(const PeakLag &peak, const Report &report) {
+    const auto found = std::find_if(report.processes.begin(), report.processes.end(), [&peak](const auto &process) {
+        return process.pid == peak.pid && process.peak_lag && process.peak_lag->pages == peak.pages;
+    });
+    if (found == report.processes.end()) return "";
+    const core::Bound bound = lag_bound(*found, report);
+    if (bound.hard || peak.pages <= bound.rss) return "";
+    return "; above the " + bound_text(bound, report.facts.machine);
+}
+
+std::string peak(const PeakLag &peak, const Report &report, const Amounts &amount) {
+    return fmt::format("peak lag {}{} at {} in {} [{}]{}{}\n", peak.approximate ? "~" : "", amount(peak.pages),
+                       seconds(peak.t_ns), amount.name(peak.comm), peak.pid, exceeded_bound(peak, report),
+                       lag_doubt(peak));
 }
 
 /// Formats pages with the mark of an approximate number, if they are.
@@ -290,7 +301,7 @@ std::string change_text(const Figure &was, const Figure &is, const Amounts &amou
 std::string report_text(const Report &report, const ReportStyle &style) {
     const Amounts amount(style, report.facts.machine.page_size);
     std::string text = head(report, amount) + totals(report, amount);
-    text += report.peak_lag ? peak(*report.peak_lag, amount) : "no process was read: the lag is not known\n";
+    text += report.peak_lag ? peak(*report.peak_lag, report, amount) : "no process was read: the lag is not known\n";
     if (report.processes.size() > 1)
         text += core::tree_text(report.ending.all, amount, seconds(report.ending.all.most.t_ns));
     for (const ReportProcess &process : report.processes)

@@ -60,6 +60,16 @@ TEST(Report, NamesThePeakLag) {
     }
 }
 
+TEST(Report, SaysThatAPeakLagIsAboveTheSoftBound) {
+    exporters::test::Recorded all = with_rows({exporters::test::tick(kSecond, 10, 100'000, 10)});
+    all.head.machine.scheme = core::Scheme::Thread;
+    const std::string text = report_text(report_of(all), {});
+    EXPECT_NE(text.find(" in hundred [10]; above the soft bound of the thread scheme: "), std::string::npos) << text;
+    all = with_rows({exporters::test::tick(kSecond, 10, 100, 90)});
+    all.head.machine.scheme = core::Scheme::Thread;
+    EXPECT_EQ(report_text(report_of(all), {}).find("above the"), std::string::npos);
+}
+
 exporters::TickRow lossy_tick() {
     exporters::TickRow row = exporters::test::tick(2 * kSecond, 10, 200, 100);
     row.extremes.lossy = true;
@@ -149,7 +159,9 @@ TEST(Report, KnowsNoPeakOfWhatWasCachedInCountsMode) {
         << "the peak is a range, all of which is below the limit";
     const std::string text = report_text(report, {});
     EXPECT_NE(
-        text.find("peak lag ~800 kB at 1.000 s in hundred [20]; sums of --mode counts hide changes that cancel\n"),
+        text.find(
+            "peak lag ~800 kB at 1.000 s in hundred [20]; above the soft bound of the thread scheme: 256 kB; sums of "
+            "--mode counts hide changes that cancel\n"),
         std::string::npos)
         << "the process whose sums hide changes may have had a larger lag: " << text;
     EXPECT_EQ(text.find("records were lost"), std::string::npos);
@@ -174,7 +186,8 @@ TEST(Report, KnowsOnlyTheLeastOfATreeWhoseChildrenWereNotTraced) {
 
 TEST(Report, TakesLagAsAShareOnlyOfWhatIsNotTiny) {
     const Report tiny = report_of(with_rows({exporters::test::tick(kSecond, 10, 200, 100)}));
-    EXPECT_EQ(result(tiny, "lag%<60").at(0), "no: lag% is not known (no process held 1 MiB at its peak lag), must be < 60");
+    EXPECT_EQ(result(tiny, "lag%<60").at(0),
+              "no: lag% is not known (no process held 1 MiB at its peak lag), must be < 60");
     const Report large = report_of(with_rows({exporters::test::tick(kSecond, 10, 1'000, 900)}));
     EXPECT_EQ(result(large, "lag%<10.5%").at(0), "yes: lag% 10.00 % (400 kB of 4,000 kB) < 10.5 %");
 }
@@ -576,6 +589,15 @@ TEST(ReportText, ADifferenceOfRangesIsNotKnown) {
     EXPECT_EQ(json.at("before").at("approximate"), ordered_json::array({"peak_rss"}));
     EXPECT_EQ(json.at("after").at("approximate"), ordered_json::array({"peak_rss"}));
     EXPECT_EQ(ordered_json::parse(diff_json(peak(302, 302), peak(265, 265))).at("change").at("peak_rss"), -37);
+}
+
+TEST(ReportSvg, CountsTheProcessesThatItDoesNotDraw) {
+    std::vector<exporters::Row> rows;
+    for (int pid = 1; pid <= 34; ++pid)
+        rows.push_back(exporters::test::tick(kSecond, pid, 200, 100));
+    EXPECT_NE(report_svg(report_of(with_rows(rows))).find(">2 more processes without a panel<"), std::string::npos);
+    rows.resize(32);
+    EXPECT_EQ(report_svg(report_of(with_rows(rows))).find("without a panel"), std::string::npos);
 }
 
 TEST(ReportSvg, EscapesNamesAndDrawsEachLine) {

@@ -59,7 +59,7 @@ TEST_F(Screens, ShowCpusThatCacheAtEverySize) {
 
 TEST_F(Screens, ShowThePeakAtEverySizeWithAChart) {
     Tick tick = classic_tick(33);
-    tick.extremes.most.from = tick.extremes.most.to = Pages{104'403};
+    tick.extremes.most.from = tick.extremes.most.to = core::Pages{104'403};
     tick.extremes.most.t_ns = 1'320'000'000;
     tick.extremes.comm = tick.process.comm;
     LiveScreen screen = classic_screen({});
