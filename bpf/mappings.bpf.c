@@ -14,21 +14,29 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #if defined(__TARGET_ARCH_arm64)
-#define ARGUMENT(regs, n) ((regs)->regs[(n)])
-#define NUMBER_OF(regs) ((regs)->syscallno)
+#define ARGUMENT(regs, n) BPF_CORE_READ(regs, regs[(n)])
+#define NUMBER_OF(regs) BPF_CORE_READ(regs, syscallno)
 #define NR_MREMAP 216
 #define NR_PRCTL 167
 #define CALL(name) "__arm64_sys_" name
 #else
-#define ARGUMENT(regs, n) \
-    ((n) == 0 ? (regs)->di : (n) == 1 ? (regs)->si : (n) == 2 ? (regs)->dx : (n) == 3 ? (regs)->r10 : (regs)->r8)
-#define NUMBER_OF(regs) ((regs)->orig_ax)
+#define ARGUMENT(regs, n)                \
+    ((n) == 0   ? BPF_CORE_READ(regs, di)  \
+     : (n) == 1 ? BPF_CORE_READ(regs, si)  \
+     : (n) == 2 ? BPF_CORE_READ(regs, dx)  \
+     : (n) == 3 ? BPF_CORE_READ(regs, r10) \
+                : BPF_CORE_READ(regs, r8))
+#define NUMBER_OF(regs) BPF_CORE_READ(regs, orig_ax)
 #define NR_MREMAP 25
 #define NR_PRCTL 157
 #define CALL(name) "__x64_sys_" name
 /* System calls of 32-bit programs, and int 0x80 of all programs. */
-#define COMPAT_ARGUMENT(regs, n) \
-    ((u32)((n) == 0 ? (regs)->bx : (n) == 1 ? (regs)->cx : (n) == 2 ? (regs)->dx : (n) == 3 ? (regs)->si : (regs)->di))
+#define COMPAT_ARGUMENT(regs, n)              \
+    ((u32)((n) == 0   ? BPF_CORE_READ(regs, bx) \
+           : (n) == 1 ? BPF_CORE_READ(regs, cx) \
+           : (n) == 2 ? BPF_CORE_READ(regs, dx) \
+           : (n) == 3 ? BPF_CORE_READ(regs, si) \
+                      : BPF_CORE_READ(regs, di)))
 #define NR_COMPAT_MREMAP 163
 #define NR_COMPAT_PRCTL 172
 #define TS_COMPAT 2 /* arch/x86/include/asm/thread_info.h */
@@ -185,13 +193,16 @@ int prctl_returned(struct syscall_exit *exit)
     return emit_named(arguments_of(own_registers()), exit->result);
 }
 
-SEC("tp_btf/sys_exit")
+/* A raw tracepoint, because the BTF of 5.10 has no pt_regs at this tracepoint and at functions, only a declaration. */
+SEC("raw_tp/sys_exit")
 int BPF_PROG(syscall_done, struct pt_regs *regs, long result)
 {
     u64 number = NUMBER_OF(regs);
 
 #ifdef COMPAT_ARGUMENT
-    if (bpf_get_current_task_btf()->thread_info.status & TS_COMPAT) {
+    struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+
+    if (BPF_CORE_READ(task, thread_info.status) & TS_COMPAT) {
         if (number == NR_COMPAT_MREMAP)
             return emit_moved(compat_arguments_of(regs), result);
         if (number == NR_COMPAT_PRCTL)
