@@ -13,14 +13,20 @@ enum bpf_func_id___with_regs {
     BPF_FUNC_task_pt_regs___with_regs = 175, /* 5.15, dd6e10fbd9fb */
 };
 
+/* THREAD_SIZE of x86-64 without KASAN (arch/x86/include/asm/page_64_types.h). The registers of user mode are at the end of it. */
+#define X86_THREAD_SIZE 16384
+
 /* The task's stack pointer in user mode; 0 if unknown. */
 static __always_inline u64 user_stack_pointer(struct task_struct *task)
 {
-    struct pt_regs *regs;
+    struct pt_regs *regs = NULL;
 
-    if (!bpf_core_enum_value_exists(enum bpf_func_id___with_regs, BPF_FUNC_task_pt_regs___with_regs))
-        return 0;
-    regs = (struct pt_regs *)bpf_task_pt_regs(task);
+    if (bpf_core_enum_value_exists(enum bpf_func_id___with_regs, BPF_FUNC_task_pt_regs___with_regs))
+        regs = (struct pt_regs *)bpf_task_pt_regs(task);
+#if defined(__TARGET_ARCH_x86)
+    else
+        regs = (struct pt_regs *)((u64)BPF_CORE_READ(task, stack) + X86_THREAD_SIZE - bpf_core_type_size(struct pt_regs));
+#endif
     return regs ? BPF_CORE_READ(regs, sp) : 0;
 }
 

@@ -122,6 +122,7 @@ struct thread_info {
 
 struct task_struct {
     struct thread_info thread_info;
+    void *stack;
     struct list_head tasks;
     struct mm_struct *mm;
     unsigned int flags;
