@@ -25,6 +25,8 @@ using core::MappingChange;
 
 /// Size of each CPU's ring. With its header page it fits into the default of kernel.perf_event_mlock_kb.
 constexpr std::size_t kRingBytes = std::size_t{256} << 10;
+/// Of a PERF_RECORD_MMAP2 with a path of PATH_MAX bytes.
+constexpr std::size_t kLargestRecord = 4096 + 256;
 
 perf_event_attr attributes() {
     perf_event_attr attr{};
@@ -91,17 +93,23 @@ class Ring {
         : fd_(std::move(o.fd_)),
           page_(o.page_),
           counts_lost_(o.counts_lost_),
+          full_(o.full_),
+          stopped_(o.stopped_),
           lost_(o.lost_),
           head_(std::exchange(o.head_, nullptr)) {}
     Ring &operator=(Ring &&) = delete;
 
     bool mapped() const { return head_ != nullptr; }
-    void stop() const { ioctl(fd_.get(), PERF_EVENT_IOC_DISABLE, 0); }
+    void stop() {
+        ioctl(fd_.get(), PERF_EVENT_IOC_DISABLE, 0);
+        stopped_ = true;
+    }
 
     void drain(std::vector<std::byte> &out) {
         const std::size_t first = out.size();
         const std::uint64_t until = __atomic_load_n(&head_->data_head, __ATOMIC_ACQUIRE);
         std::uint64_t at = head_->data_tail;
+        if (at < until) full_ = until - at > kRingBytes - kLargestRecord;
         const auto *const data = reinterpret_cast<const std::byte *>(head_) + page_;
         while (at < until) {
             const std::size_t offset = at % kRingBytes;
@@ -110,23 +118,24 @@ class Ring {
             at += run;
         }
         __atomic_store_n(&head_->data_tail, until, __ATOMIC_RELEASE);
-        if (counts_lost_ && out.size() > first) add_lost_record(out, first);
+        if (counts_lost_ && out.size() > first) add_counted_loss(out, first);
+        // A kernel that does not count losses writes its record of them before the next record that fits. If the ring
+        // was full and no record followed, at least one change may be lost.
+        if (!counts_lost_ && stopped_ && std::exchange(full_, false)) add_lost_record(out, 1);
     }
 
   private:
-    /// Appends a record of the losses since the last call. The kernel writes its own only before the next record that
-    /// fits, which may never come.
-    void add_lost_record(std::vector<std::byte> &out, std::size_t first) {
+    /// Replaces the kernel's records of losses by one of the losses since the last call.
+    void add_counted_loss(std::vector<std::byte> &out, std::size_t first) {
         drop_lost_records(std::span(out).subspan(first));
         struct {
             std::uint64_t value, lost;
         } counts{};
         if (read(fd_.get(), &counts, sizeof(counts)) != sizeof(counts) || counts.lost <= lost_) return;
-        const LostRecord record{{PERF_RECORD_LOST, 0, sizeof(record)},
-                                0,
-                                counts.lost - std::exchange(lost_, counts.lost),
-                                0,
-                                monotonic_ns()};
+        add_lost_record(out, counts.lost - std::exchange(lost_, counts.lost));
+    }
+    static void add_lost_record(std::vector<std::byte> &out, std::uint64_t lost) {
+        const LostRecord record{{PERF_RECORD_LOST, 0, sizeof(record)}, 0, lost, 0, monotonic_ns()};
         const auto *const bytes = reinterpret_cast<const std::byte *>(&record);
         out.insert(out.end(), bytes, bytes + sizeof(record));
     }
@@ -134,6 +143,8 @@ class Ring {
     core::Fd fd_;
     std::size_t page_;
     bool counts_lost_;
+    bool full_ = false;  ///< at the last drain that found a record
+    bool stopped_ = false;
     std::uint64_t lost_ = 0;  ///< already reported
     perf_event_mmap_page *head_ = nullptr;
 };
@@ -282,7 +293,7 @@ void SideBand::drain(std::vector<std::byte> &out) {
 }
 
 void SideBand::stop() {
-    for (const Ring &ring : state_->rings)
+    for (Ring &ring : state_->rings)
         ring.stop();
 }
 
