@@ -107,6 +107,9 @@ def everything_else():
     ]
     guests = [[Step(name, machine(suite, 4, 3072, 5400, '--long', '--themes', 'all', '--scheme', scheme, '--status', status), usual, 5600,
                     **in_machine) for name, suite, scheme, status, usual in pair] for pair in machines]
+    # Names of anonymous memory, which no kernel of a suite supports.
+    guests.append([Step('vm-names', machine('names', 2, 2048, 3600, '--themes', 'names', '--gtest_filter=FewPages*', '--scheme', 'thread',
+                                            '--status', 'flushed'), 600, 3700, **in_machine)])
     return [
         [build('build', 'ci', 300)],
         # Including the tests that are not in the gate.

@@ -258,7 +258,7 @@ touched(at, 4 * MiB)
         self.assertEqual(came(image, '[anon:pool]'), 512)
 
     def skip_without_names(self):
-        """Skips without CONFIG_ANON_VMA_NAME, which no Debian kernel has."""
+        """Skips without CONFIG_ANON_VMA_NAME. tests/vm/build_kernel builds a kernel with it."""
         tried = subprocess.run([interpreter(), '-c', PRELUDE + '''
 at = mapped(MiB, PRIVATE | ANONYMOUS)
 sys.exit(libc.prctl(0x53564d41, 0, ctypes.c_void_p(at), ctypes.c_size_t(MiB), b'pool') != 0)
