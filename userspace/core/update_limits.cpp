@@ -49,6 +49,7 @@ std::optional<std::int64_t> usual_pages_of(const rsslag_update &update) {
 
 PageSet moved_by_fold(const PageSet &pages, std::int64_t before, std::int64_t batch) {
     PageSet moved;
+    if (before == 0) moved.add({0, 0});
     for (const PageRange &range : pages.ranges()) {
         const std::int64_t least = before + range.least;
         const std::int64_t most = before + range.most;

@@ -29,7 +29,9 @@ std::optional<std::int64_t> usual_pages_of(const rsslag_update &update);
 
 /// `cpu` scheme: the possible moves of the mm's own counter by an update after which its CPU caches nothing. Either the
 /// update was folded together with all that the CPU had cached, in sum at least a batch. Or it cancelled what the CPU
-/// had cached and moved nothing (lib/percpu_counter.c percpu_counter_add_batch).
+/// had cached and moved nothing (lib/percpu_counter.c percpu_counter_add_batch). If the CPU had cached nothing, this
+/// may be an update of 0 pages: filemap_map_pages() (mm/filemap.c) makes one if other threads have mapped all pages
+/// first.
 PageSet moved_by_fold(const PageSet &pages, std::int64_t before, std::int64_t batch);
 
 /// `thread` scheme: whether the record is certainly of a flush, which moves exactly what the task had cached

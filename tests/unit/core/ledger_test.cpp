@@ -67,6 +67,16 @@ TEST(Ledger, CountsNoFoldWhereAZapOnlyCancelsTheCache) {
     EXPECT_EQ(view.flushes[static_cast<std::size_t>(FlushReason::Fold)], 0U);
 }
 
+TEST(Ledger, KnowsAnUpdateOfNoPageWhereTheCpuCachesNothing) {
+    LedgerOf one(Scheme::Cpu, {{0, members(0, 0)}});
+    one.update(100, 4711, 0, 1'000, 0, kFault);
+    one.update(200, 4711, 0, 1'000, 1, kFault);
+    const MmView view = one.later();
+    EXPECT_EQ(row(view, 4711).net, members(0, 1));
+    EXPECT_EQ(row(view, 4711).uncertain, Pages{0});
+    EXPECT_EQ(row(view, 4711).flushes, 0U);
+}
+
 TEST(Ledger, IgnoresTheReadingOfACpuThatCannotExist) {
     LedgerOf one(Scheme::Cpu, {{0, members(0, 5)}});
     one.ledger.watch(kMm);

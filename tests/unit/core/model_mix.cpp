@@ -42,7 +42,9 @@ class MixedWork {
         Dice &dice = kernel_.dice();
         const std::int64_t what = dice.between(0, 99);
         if (what < 50) return kernel_.anon_fault(task);
-        if (what < 62) return kernel_.file_fault(task, dice.between(1, 16));
+        // Kernels of the cpu scheme make one update of the pages that filemap_map_pages() maps, which may be none.
+        const std::int64_t fewest = kernel_.options().scheme == Scheme::Cpu ? 0 : 1;
+        if (what < 62) return kernel_.file_fault(task, dice.between(fewest, 16));
         if (what < 70) return kernel_.cow_fault(task);
         if (what < 76) return kernel_.shmem_fault(task);
         if (what < 80) return kernel_.swap_in_fault(task);
