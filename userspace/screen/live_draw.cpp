@@ -126,13 +126,19 @@ Chart chart_of(const LiveState &state, const Process &process, std::uint64_t now
     return chart;
 }
 
-/// The peak so far: "at most 417,612 kB at 1.32 s".
-std::string peak_text(const Tick &tick, const TextStyle &style) {
+/// The peak so far: "at most 417,612 kB at 1.32 s", and of a member "anon at most 410,876 kB at 1.32 s".
+std::string peak_text(const Tick &tick, ShownMember member, const TextStyle &style) {
     const core::Extremes &extremes = tick.extremes;
     if (extremes.most.to.n <= 0) return "";
     const auto text = [&](Pages pages) { return amount(pages, tick.page_size, style); };
-    return fmt::format("{} at {:.2f} s{}", core::at_most_text(extremes, text),
-                       static_cast<double>(extremes.most.t_ns) / 1e9,
+    std::string most = core::at_most_text(extremes, text);
+    std::uint64_t t_ns = extremes.most.t_ns;
+    if (member) {
+        most = fmt::format("{} at most {}{}", name(member), core::approximate_mark(extremes.approximate()),
+                           text(extremes.each_most[*member]));
+        t_ns = extremes.each_most_at[static_cast<std::size_t>(*member)].t_ns;
+    }
+    return fmt::format("{} at {:.2f} s{}", most, static_cast<double>(t_ns) / 1e9,
                        core::program_text(extremes, tick.process.comm, style.utf8));
 }
 
@@ -241,7 +247,7 @@ class Layout {
         // The chart takes the rows that a short table does not need.
         int rows = std::clamp(std::max(space * 2 / 5, space - table_rows() - 3), kReaders, 24);
         rows = std::min(rows, space - kLeastTable);
-        std::string peak = peak_text(process_.tick, state_.style);
+        std::string peak = peak_text(process_.tick, state_.member, state_.style);
         const bool spacious = space >= 24;
         if (spacious) grid_.put(top++, 1, std::exchange(peak, ""));
         const int left = columns - kTables - 2;
@@ -270,7 +276,7 @@ class Layout {
         const int chart = std::min(space - std::min(kLeastTable, table_rows()) - reader_rows, 16);
         if (chart >= kLeastChart) {
             draw_history(grid_, {top, 0, chart, columns - 1}, state_, process_, now_ns_,
-                         peak_text(process_.tick, state_.style));
+                         peak_text(process_.tick, state_.member, state_.style));
             top += chart;
         }
         if (reader_rows < 2) return top;

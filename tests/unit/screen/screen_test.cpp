@@ -73,6 +73,22 @@ TEST_F(Screens, ShowThePeakAtEverySizeWithAChart) {
     EXPECT_TRUE(contains(shown(screen, {24, 80}), " at most 417,612 kB at 1.32 s as sh"));
 }
 
+TEST_F(Screens, ShowThePeakOfTheMemberInTheChart) {
+    Tick tick = classic_tick(33);
+    tick.extremes.most.from = tick.extremes.most.to = core::Pages{104'403};
+    tick.extremes.comm = tick.process.comm;
+    tick.extremes.each_most[core::Member::Anon] = core::Pages{102'719};
+    tick.extremes.each_most_at[static_cast<std::size_t>(core::Member::Anon)].t_ns = 1'250'000'000;
+    LiveScreen screen = classic_screen({});
+    screen.take(tick);
+    for (int i = 0; i < 8 && !contains(shown(screen, {24, 80}), " ANON "); ++i)
+        press(screen, "m");
+    EXPECT_TRUE(contains(shown(screen, {24, 80}), "anon at most 410,876 kB at 1.25 s"));
+    tick.extremes.lossy = true;
+    screen.take(tick);
+    EXPECT_TRUE(contains(shown(screen, {36, 120}), "anon at most ~410,876 kB at 1.25 s"));
+}
+
 TEST_F(Screens, ShowOneThreadAndItsWayToTheFlush) {
     LiveScreen screen = classic_screen({});
     press(screen, "sssss\x01\n");
