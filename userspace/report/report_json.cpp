@@ -148,7 +148,10 @@ ordered_json residual(const ResidualStatistics &residual) {
 }
 
 ordered_json process(const ReportProcess &process) {
-    ordered_json object;
+    ordered_json object = ordered_json::object();
+    // When it grows, an ordered_map copies its values, which include the arrays of all threads.
+    constexpr std::size_t kMostKeys = 64;
+    object.get_ref<ordered_json::object_t &>().reserve(kMostKeys);
     object["pid"] = id(process.pid);
     object["comm"] = core::printable(process.comm);
     object["state"] = core::name(process.state);
