@@ -93,6 +93,15 @@ class Dashboard(unittest.TestCase):
         self.assertEqual(status, 0, text)
 
 
+class BoundingSets(unittest.TestCase):
+    def test_they_contain_the_capabilities_that_the_program_may_have(self):
+        """Else execve() fails with EPERM, also as root (capabilities(7))."""
+        (of_file,) = re.findall(r'setcap (cap_[a-z_,]+)\+ep', (contract.ROOT / 'debian' / 'rsslag.postinst').read_text())
+        for unit in SHARE.glob('rsslag-*.service'):
+            (bounding,) = re.findall(r'(?m)^CapabilityBoundingSet=(.*)$', unit.read_text())
+            self.assertEqual(set(of_file.upper().split(',')) - set(bounding.split()), set(), unit.name)
+
+
 @needs('systemd-analyze')
 class Units(unittest.TestCase):
     MOST_EXPOSED = {'rsslag-serve.service': 3.0, 'rsslag-mount.service': 4.5}
