@@ -293,5 +293,24 @@ class Unprivileged(unittest.TestCase):
             pane.until('sampled, ')
 
 
+class FirstProcess(contract.TracingTest):
+    """On some virtual machines the task iterator of BPF does not show the first process: then it is read by /proc."""
+
+    def test_snapshot_and_live_read_it(self):
+        for args, mark in ((('snapshot', '1'), 'BY /proc ALONE'),
+                           (('live', '--duration', '10ms', '1'), ' (sampled, |you may not read its page tables)')):
+            ran = contract.rsslag(*args)
+            self.assertEqual(ran.status, 0, ran)
+            if ran.err.startswith(NOTE):
+                self.assertRegex(ran.out, mark)
+
+    def test_it_is_one_document_of_proc(self):
+        ran = contract.rsslag('snapshot', '--json', '--repeat', '2', '1')
+        self.assertEqual(ran.status, 0, ran)
+        self.assertEqual([[process['pid'] for process in document['processes']] for document in ran.documents()], [[1], [1]])
+        for document in ran.documents():
+            assert_valid(self, document['schema'].split('.')[1].split('/')[0], document)
+
+
 if __name__ == '__main__':
     contract.main()

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "commands.h"
@@ -61,13 +62,15 @@ struct Opened {
     std::optional<procfs::Process> process{};
 };
 
-/// The state of the rounds so far.
+/// The state of the rounds so far, of one reader.
 struct Progress {
     std::vector<Opened> targets;             ///< of this round
     std::vector<core::FailedTarget> failed;  ///< of this round
     std::vector<std::string> complaints;     ///< of this round: lines for stderr
     std::vector<core::FailedTarget> unread;  ///< of this round, not named by PID: they exist
     std::vector<core::FailedTarget> ended;   ///< of this round, not named by PID: they have ended
+    std::vector<Opened> hidden;              ///< of this round: see hidden()
+    std::optional<core::Error> why_hidden;   ///< of the first of them
     bool any_read = false;
     int failure = kDone;  ///< the highest exit status of a target that could not be read
     int status = kDone;
@@ -101,6 +104,13 @@ bool is_gone(const std::optional<procfs::Process> &process, const core::Error &e
     return stat && !procfs::has_memory(*process, *stat);
 }
 
+/// Whether this target was given by its PID, and has memory that BPF does not find: some kernels do not show their
+/// first process to BPF. It is then read by /proc. Those that match a pattern are reported as not read.
+bool hidden(const Opened &target, const core::Error &error) {
+    return target.target.named && target.process && error.kind == core::Kind::Unsupported &&
+           !system::why_unreadable(*target.process);
+}
+
 /// Opens the target before its first reading.
 template <class Reader>
 auto take(Reader &reader, Opened &target, bool walk) -> decltype(reader.take(*target.process, walk)) {
@@ -120,6 +130,11 @@ auto take_all(Reader &reader, Progress &progress, bool walk, bool last) {
     for (Opened &each : progress.targets) {
         Opened target = std::move(each);
         auto process = take(reader, target, walk);
+        if (!process && std::is_same_v<Reader, system::Snapshotter> && hidden(target, process.error())) {
+            if (!progress.why_hidden) progress.why_hidden = process.error();
+            progress.hidden.push_back(std::move(target));
+            continue;
+        }
         if (!process) {
             progress.fail(target.target, process.error(), is_gone(target.process, process.error()));
             continue;
@@ -189,17 +204,51 @@ bool round(Reader &reader, Progress &progress, const SnapshotOptions &options, c
     return !progress.targets.empty();
 }
 
+/// The targets that the other reader does not find, by /proc.
+class HiddenTargets {
+  public:
+    void take(Progress &progress) {
+        for (Opened &target : std::exchange(progress.hidden, {}))
+            progress_.targets.push_back(std::move(target));
+        if (progress_.targets.empty() || reader_) return;
+        auto reader = system::ProcReader::open(*progress.why_hidden, true);
+        if (!reader) {
+            progress_.status = fail(reader.error());
+            progress_.targets.clear();
+            return;
+        }
+        terminal::print_error(documents::proc_note(reader->document()));
+        reader_.emplace(std::move(*reader));
+    }
+
+    bool round(const SnapshotOptions &options, const documents::TextStyle &style, bool last) {
+        return reader_ && cli::round(*reader_, progress_, options, style, last);
+    }
+
+    const Progress &progress() const { return progress_; }
+
+  private:
+    Progress progress_;
+    std::optional<system::ProcReader> reader_;
+};
+
 template <class Reader>
 int rounds(Reader &reader, const std::vector<system::Target> &targets, const SnapshotOptions &options,
            const documents::TextStyle &style, system::StopSignals &stop) {
     Progress progress;
     for (const system::Target &target : targets)
         progress.targets.push_back({target});
+    HiddenTargets others;
     for (int i = 0; i < options.repeat; ++i) {
         if (i > 0 && stop.wait(options.interval)) break;
-        if (!round(reader, progress, options, style, i + 1 == options.repeat)) break;
+        const bool last = i + 1 == options.repeat;
+        const bool more = round(reader, progress, options, style, last);
+        others.take(progress);
+        if (!others.round(options, style, last) && !more) break;
     }
-    return progress.any_read ? progress.status : std::max(progress.status, progress.failure);
+    const int status = std::max(progress.status, others.progress().status);
+    if (progress.any_read || others.progress().any_read) return status;
+    return std::max({status, progress.failure, others.progress().failure});
 }
 
 /// The fallback to /proc if BPF cannot be used (`why`).

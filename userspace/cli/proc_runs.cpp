@@ -24,8 +24,8 @@ bool can_sample(const session::TraceOptions &options, const core::Error &why) {
 }
 
 int sample_targets(const std::vector<system::Target> &targets, const session::TraceOptions &options,
-                   const documents::TextStyle &style, system::StopSignals &stop, const core::Error &why) {
-    auto reader = system::ProcReader::open(why);
+                   const documents::TextStyle &style, system::StopSignals &stop, const core::Error &why, bool dropped) {
+    auto reader = system::ProcReader::open(why, dropped);
     if (!reader) return fail(reader.error());
     Sampler sampler(std::move(*reader), options, style);
     for (const system::Target &target : targets) {

@@ -20,8 +20,9 @@ namespace rsslag::cli {
 bool can_sample(const session::TraceOptions &options, const core::Error &why);
 
 /// `live`: samples the targets at each interval until they have ended, the duration is over or a signal stops rsslag.
+/// `dropped`: see ProcReader::open().
 int sample_targets(const std::vector<system::Target> &targets, const session::TraceOptions &options,
-                   const documents::TextStyle &style, system::StopSignals &stop, const core::Error &why);
+                   const documents::TextStyle &style, system::StopSignals &stop, const core::Error &why, bool dropped);
 /// Runs a command and samples it. Returns its status, or kDone after a stop signal or at the end of the duration.
 int sample_command(const std::vector<std::string> &argv, const session::TraceOptions &options,
                    const documents::TextStyle &style, const core::Error &why);

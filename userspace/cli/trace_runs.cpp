@@ -2,6 +2,7 @@
 // Traces of running processes, and of a command.
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "exit_status.h"
@@ -99,20 +100,27 @@ int trace_targets(const session::TraceOptions &options, session::TickWriter &wri
     if (!targets && (!none || options.no_wait)) return fail(targets.error());
     system::StopSignals stop;
     if (writer.on_screen()) terminal::Screen::block_signals();
-    session::Session session(options, writer, stop);
-    if (const Status made = session.prepare_recording({}); !made) return fail(made.error());
-    if (const Status opened = session.open(); !opened) {
+    std::optional<session::Session> session(std::in_place, options, writer, stop);
+    if (const Status made = session->prepare_recording({}); !made) return fail(made.error());
+    if (const Status opened = session->open(); !opened) {
         if (!can_sample(options, opened.error())) return fail(opened.error());
         const std::vector<system::Target> found = none ? std::vector<system::Target>() : std::move(*targets);
-        return sample_targets(found, options, writer.style(), stop, opened.error());
+        return sample_targets(found, options, writer.style(), stop, opened.error(), false);
     }
-    if (const Status matching = session.attach_matching(); !matching) return fail(matching.error());
+    if (const Status matching = session->attach_matching(); !matching) return fail(matching.error());
     if (none && !writer.on_screen()) terminal::print_error(session::kWaitsForFirst);
     if (!none) {
-        if (const Status attached = session.attach(*targets); !attached) return fail(attached.error());
+        if (const Status attached = session->attach(*targets); !attached) {
+            // Some kernels do not show their first process to BPF.
+            if (targets->size() > 1 || !can_sample(options, attached.error())) return fail(attached.error());
+            session.reset();
+            core::Error why = attached.error();
+            why.remedy.clear();  // is to read /proc
+            return sample_targets(*targets, options, writer.style(), stop, why, true);
+        }
     }
-    if (const Status begun = session.head(none); !begun) return fail(begun.error());
-    return finish(session, session.run(), kDone);
+    if (const Status begun = session->head(none); !begun) return fail(begun.error());
+    return finish(*session, session->run(), kDone);
 }
 
 int trace_command(const std::vector<std::string> &argv, const session::TraceOptions &options,

@@ -19,24 +19,30 @@ namespace {
 using core::Error;
 using core::Kind;
 
-/// Why `pid` is Gone: no such process, a thread's TID, or a process without an mm; else `found`.
-Failure why_gone(pid_t pid, const Error &found) {
+/// Why `pid` is Gone: no such process, a thread's TID, or a process without an mm. nullopt: it has memory.
+std::optional<Failure> why_gone(pid_t pid) {
     const auto process = procfs::Process::open(pid);
-    if (!process) return {process.error()};
+    if (!process) return Failure{process.error()};
     const auto group = procfs::thread_group_of(pid);
-    if (!group) return {group.error()};
+    if (!group) return Failure{group.error()};
     if (*group != pid)
-        return {{Kind::BadInput, fmt::format("{} is a thread of {}", pid, *group), EINVAL,
-                 fmt::format("use PID {}", *group)}};
+        return Failure{{Kind::BadInput, fmt::format("{} is a thread of {}", pid, *group), EINVAL,
+                        fmt::format("use PID {}", *group)}};
     const auto stat = process->leader_stat();
-    if (!stat) return {stat.error()};
+    if (!stat) return Failure{stat.error()};
     if (!procfs::has_memory(*process, *stat))
-        return {{Kind::Gone,
-                 fmt::format("process {} has no memory: it is a {}", pid,
-                             stat->kernel_thread() ? "kernel thread" : "zombie"),
-                 0, ""},
-                true};
-    return {found};
+        return Failure{{Kind::Gone,
+                        fmt::format("process {} has no memory: it is a {}", pid,
+                                    stat->kernel_thread() ? "kernel thread" : "zombie"),
+                        0, ""},
+                       true};
+    return std::nullopt;
+}
+
+/// Some kernels do not show their first process to BPF. It is not Gone, so the next way is tried.
+core::Result<Reading> or_hidden(pid_t pid, core::Result<Reading> reading) {
+    if (reading || reading.error().kind != Kind::Gone || why_gone(pid)) return reading;
+    return Error{Kind::Unsupported, fmt::format("this kernel does not show process {} to BPF", pid), 0, ""};
 }
 
 struct Tried {
@@ -128,8 +134,8 @@ ProcWay Handle::proc() {
 
 core::Result<Reading> Handle::read(pid_t pid, Way way) {
     switch (way) {
-        case Way::Bpf: return bpf_ ? (*bpf_)->read(pid) : core::Result<Reading>(bpf_.error());
-        case Way::File: return file_.read(pid);
+        case Way::Bpf: return bpf_ ? or_hidden(pid, (*bpf_)->read(pid)) : core::Result<Reading>(bpf_.error());
+        case Way::File: return or_hidden(pid, file_.read(pid));
         case Way::Status:
         case Way::Rollup: break;
     }
@@ -188,7 +194,9 @@ Outcome<Reading> Handle::exact(pid_t pid) {
         first_of<Reading>({Way::Bpf, Way::File, Way::Status, Way::Rollup}, fmt::format("cannot read process {}", pid),
                           [this, pid](Way way) { return read(pid, way); });
     const auto *const failure = std::get_if<Failure>(&answer);
-    return failure != nullptr && failure->error.kind == Kind::Gone ? why_gone(pid, failure->error) : answer;
+    if (failure == nullptr || failure->error.kind != Kind::Gone) return answer;
+    if (const auto why = why_gone(pid)) return *why;
+    return answer;
 }
 
 Outcome<Reading> Handle::exact_self() {

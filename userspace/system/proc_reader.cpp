@@ -33,11 +33,11 @@ bool can_fall_back_to_proc(const core::Error &why) {
     return why.kind == Kind::Denied || why.kind == Kind::Unsupported;
 }
 
-core::Result<ProcReader> ProcReader::open(const core::Error &why) {
+core::Result<ProcReader> ProcReader::open(const core::Error &why, bool dropped) {
     if (const core::Status there = procfs::own_proc(); !there) return there.error();
     // Capabilities may be there: a seccomp filter can refuse BPF to root, too.
-    if (const core::Status dropped = keep_only(std::vector<cap_value_t>{CAP_SYS_PTRACE}); !dropped)
-        return dropped.error();
+    const core::Status kept = dropped ? core::success() : keep_only(std::vector<cap_value_t>{CAP_SYS_PTRACE});
+    if (!kept) return kept.error();
     const Host host = this_host();
     core::ProcDocument facts;
     facts.kernel = host.kernel;

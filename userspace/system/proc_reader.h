@@ -15,8 +15,9 @@ bool can_fall_back_to_proc(const core::Error &why);
 class ProcReader {
   public:
     /// Determines by experiment() which files are exact. `why`: why BPF cannot be used. Drops all capabilities except
-    /// CAP_SYS_PTRACE. Kind::Unsupported if /proc is not mounted or is of another PID namespace.
-    static core::Result<ProcReader> open(const core::Error &why);
+    /// CAP_SYS_PTRACE, unless the caller has `dropped` what it does not need before it started other threads.
+    /// Kind::Unsupported if /proc is not mounted or is of another PID namespace.
+    static core::Result<ProcReader> open(const core::Error &why, bool dropped = false);
 
     /// `walk`: also reads smaps_rollup, or smaps if that is missing; walk_state records a refused walk. Kind::Gone
     /// if the process has ended, Kind::Unsupported for a kernel thread or a zombie.

@@ -222,7 +222,10 @@ Error why_not_read(pid_t pid, Error error) {
     const auto process = procfs::Process::open(pid);
     if (!process) return process.error();
     if (const auto why = why_unreadable(*process)) return *why;
-    if (error.kind == Kind::Gone || error.kind == Kind::Unsupported) error.kind = Kind::Denied;
+    if (error.kind != Kind::Gone && error.kind != Kind::Unsupported) return error;
+    error.kind = Kind::Denied;
+    if (error.remedy.empty())
+        error.remedy = fmt::format("rsslag snapshot {0} and rsslag live {0} show what /proc contains", pid);
     return error;
 }
 

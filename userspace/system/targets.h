@@ -53,7 +53,7 @@ core::Error gone(pid_t pid);
 std::optional<core::Error> why_unreadable(const procfs::Process &process);
 
 /// Why a process could not be read, for which `error` was returned: as why_unreadable(), else `error`. Of a process
-/// that exists and has memory, the kind is not Gone or Unsupported.
+/// that exists and has memory, the kind is Denied instead of Gone or Unsupported, and there is a remedy.
 core::Error why_not_read(pid_t pid, core::Error error);
 
 /// The pattern (name, cgroup, user) by which BPF programs can match later processes. nullopt: the arguments contain no

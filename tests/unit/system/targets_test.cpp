@@ -174,6 +174,7 @@ TEST(WhyNotRead, IsNotThatALivingProcessHasEnded) {
         const auto why = why_not_read(getpid(), {kind, "it keeps executing", 0, ""});
         EXPECT_EQ(why.kind, Kind::Denied);
         EXPECT_EQ(why.what, "it keeps executing");
+        EXPECT_NE(why.remedy.find("rsslag snapshot " + std::to_string(getpid())), std::string::npos) << why.remedy;
     }
     EXPECT_EQ(why_not_read(getpid(), {Kind::Io, "too many", 0, ""}).kind, Kind::Io);
     constexpr pid_t kNone = 4 * 1024 * 1024;  // PID_MAX_LIMIT: no process has it
