@@ -2,13 +2,14 @@
 """The examples of the man pages run as printed, and so do other typical jq lines."""
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
 import unittest
 
 import contract
-from contract import Held, TracingTest, environment
+from contract import Held, TracingTest, environment, rsslag
 
 
 class Jq(TracingTest):
@@ -60,6 +61,24 @@ class Jq(TracingTest):
         self.shell(f"rsslag doctor --json | jq -e '{query}'")
         with Held('single') as held:
             self.shell(f"rsslag snapshot --json $1 | jq -e '{query}'", str(held.pid))
+
+
+class Readme(unittest.TestCase):
+    TEXT = (contract.ROOT / 'README.md').read_text()
+
+    def test_its_recipes_use_options_that_exist(self):
+        recipes = re.findall(r'(?m)^sudo rsslag (.*\S) +# ', self.TEXT)
+        self.assertEqual(len(recipes), 5)
+        for recipe in recipes:
+            own, _, _ = f' {recipe}'.partition(' -- ')
+            command, *words = shlex.split(own) or ['live']
+            text = rsslag(command, '--help').out if words else ''
+            for option in (word for word in words if word.startswith('-')):
+                self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b', recipe)
+
+    def test_it_has_the_costs_and_is_short(self):
+        self.assertIn('\nWhat it costs: ', self.TEXT)
+        self.assertLessEqual(self.TEXT.count('\n'), 150)
 
 
 if __name__ == '__main__':
