@@ -222,7 +222,10 @@ class Documents(unittest.TestCase):
         process = only(ran)
         self.assertIn('CAP_BPF' if contract.has_tracer() else 'without the tracer', process['why_not_exact'])
         self.assertEqual((process['exact'], process['verdict'], process['members']), (None, None, None))
-        self.assertIsNone(column(process, 'RES')['exact_kb'])
+        walked = quadrant(process, 'sum')
+        for name, kb in (('RES', walked['resident_kb']), ('SHR', walked['resident_kb'] - walked['anon_kb'])):
+            self.assertEqual(column(process, name)['exact_kb'], kb)
+            self.assertIn('EXACT by smaps', column(process, name)['note'])
         self.assertTrue(text.lines[1].startswith('Exact counters cannot be read here: '), text)
 
     @needs_overcommit

@@ -31,12 +31,15 @@ std::string data_note(std::optional<double> data_kb, const procfs::MapSums &sums
     return fmt::format("virtual: private writable mappings and stacks; {} of it is resident", resident);
 }
 
+constexpr std::string_view kBySmaps = "EXACT by smaps";
+
 /// The distance of RES from the exact RSS. If the main thread has ended, by statm of a living thread, which is of the
 /// same mm.
 std::string res_note(const MappedProcess &process, const core::PageSize &page_size) {
     std::string note = process.top.living ? "top reads the main thread, which has ended" : "";
     const auto &statm = process.top.living ? process.top.living : process.top.statm;
-    if (!process.reading || !statm) return note;
+    if (!process.reading) return fmt::format("{}{}{}", note, note.empty() ? "" : "; ", kBySmaps);
+    if (!statm) return note;
     const Kilobytes missing = page_size.kb(process.reading->verdict.exact.rss() - statm->resident);
     if (missing.n == 0) return note;
     return fmt::format("{}{}{} {} is cached, not yet flushed", note, note.empty() ? "" : "; ",
@@ -52,7 +55,8 @@ std::string shr_note(const MappedProcess &process) {
     } else if (total.shmem.n > 0) {
         note += fmt::format(": {} of it is memory in tmpfs", kb_text(total.shmem));
     }
-    return note + ", shared or not";
+    note += ", shared or not";
+    return process.reading ? note : fmt::format("{}; {}", note, kBySmaps);
 }
 
 }  // namespace
@@ -68,10 +72,12 @@ std::vector<TopRow> top_rows(const MappedProcess &process, const core::PageSize 
     const auto uncached = [&](Pages procfs::Statm::*field) {
         return kb_of(process.top.living ? process.top.living : process.top.statm, field);
     };
-    const auto exact = [&](auto pages) -> std::optional<double> {
-        if (!process.reading) return std::nullopt;
-        return static_cast<double>(page_size.kb(pages(process.reading->verdict.exact)).n);
+    // Without the counters it is `walked`, from smaps. The Swap there is no substitute: it includes shmem.
+    const auto exact = [&](auto pages, std::optional<Kilobytes> walked) -> std::optional<double> {
+        if (process.reading) walked = page_size.kb(pages(process.reading->verdict.exact));
+        return walked ? std::optional(static_cast<double>(walked->n)) : std::nullopt;
     };
+    const procfs::QuadrantSum total = process.quadrants.total();
     const auto virt = of_statm(&procfs::Statm::size);
     const auto res = of_statm(&procfs::Statm::resident);
     const auto shr = of_statm(&procfs::Statm::shared);
@@ -79,9 +85,9 @@ std::vector<TopRow> top_rows(const MappedProcess &process, const core::PageSize 
     const auto data = of_statm(&procfs::Statm::data);
     const auto exact_data = uncached(&procfs::Statm::data);
     const auto swap = process.top.vm_swap ? std::optional(static_cast<double>(process.top.vm_swap->n)) : std::nullopt;
-    const auto exact_res = exact([](const core::Members &m) { return m.rss(); });
-    const auto exact_shr = exact([](const core::Members &m) { return m.file + m.shmem; });
-    const auto exact_swap = exact([](const core::Members &m) { return m.swap; });
+    const auto exact_res = exact([](const core::Members &m) { return m.rss(); }, total.resident);
+    const auto exact_shr = exact([](const core::Members &m) { return m.file + m.shmem; }, total.resident - total.anon);
+    const auto exact_swap = exact([](const core::Members &m) { return m.swap; }, std::nullopt);
     return {{"VIRT", "statm", "size", virt, uncached(&procfs::Statm::size), false, "virtual: reserved, touched or not"},
             {"RES", "statm", "resident", res, exact_res, false, res_note(process, page_size)},
             {"SHR", "statm", "shared", shr, exact_shr, false, shr_note(process)},
