@@ -12,7 +12,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 namespace rsslag::procfs {
 
@@ -32,7 +34,10 @@ std::string denied_remedy(bool may_ptrace) {
         return "run rsslag where the process runs; CAP_SYS_PTRACE does not help: the process is in another user "
                "namespace, or a security module or a seccomp filter refuses it";
     }
-    return "run rsslag with sudo, or give it CAP_SYS_PTRACE with setcap cap_sys_ptrace+ep";
+    std::error_code error;
+    const std::string own = std::filesystem::read_symlink("/proc/self/exe", error).string();
+    return fmt::format("run rsslag with sudo, or give it CAP_SYS_PTRACE: sudo setcap cap_sys_ptrace+ep {}",
+                       error ? "rsslag" : own);
 }
 
 std::optional<core::Error> no_procfs(const std::string &root) {
