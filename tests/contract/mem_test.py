@@ -344,6 +344,7 @@ class Machine(unittest.TestCase):
         self.assertIn(' are mapped by processes that were not read\n', text.out)
         self.assertTrue(any(re.fullmatch(r'not read: \d+ process(es)?, not allowed:[ \d.]+', line)
                             for line in text.lines), text)
+        self.assertIn('\nto read them: run rsslag with sudo, or give it CAP_SYS_PTRACE: ', text.out)
 
     @needs_root
     def test_no_process_at_all(self):

@@ -127,17 +127,18 @@ std::string_view describe(core::Kind kind) {
     return "failed";
 }
 
-/// One line for each reason: the number of processes, the reason, and the first PIDs.
+/// One line for each reason: the number of processes, the reason, and the first PIDs. Then the remedy for the first.
 void append_failed(Out out, const MemDocument &document) {
-    std::map<std::string_view, std::vector<int>> by_reason;
+    std::map<std::string_view, std::vector<const memory::UnreadProcess *>> by_reason;
     for (const memory::UnreadProcess &failed : document.failed)
-        by_reason[describe(failed.kind)].push_back(failed.pid);
-    for (const auto &[reason, pids] : by_reason) {
-        fmt::format_to(out, "not read: {} process{}, {}:", pids.size(), pids.size() == 1 ? "" : "es", reason);
+        by_reason[describe(failed.kind)].push_back(&failed);
+    for (const auto &[reason, all] : by_reason) {
+        fmt::format_to(out, "not read: {} process{}, {}:", all.size(), all.size() == 1 ? "" : "es", reason);
         constexpr std::size_t kMost = 20;
-        for (std::size_t i = 0; i < std::min(pids.size(), kMost); ++i)
-            fmt::format_to(out, " {}", pids[i]);
-        fmt::format_to(out, "{}\n", pids.size() > kMost ? " ..." : "");
+        for (std::size_t i = 0; i < std::min(all.size(), kMost); ++i)
+            fmt::format_to(out, " {}", all[i]->pid);
+        fmt::format_to(out, "{}\n", all.size() > kMost ? " ..." : "");
+        if (!all.front()->remedy.empty()) fmt::format_to(out, "to read them: {}\n", all.front()->remedy);
     }
 }
 

@@ -177,7 +177,8 @@ AllProcesses read_all(const std::vector<pid_t> &pids, std::optional<uid_t> only,
     for (const pid_t pid : pids) {
         auto read = read_process(pid, only, by_file);
         if (!read) {
-            all.failed.push_back({pid, read.error().kind, read.error().what, status_of(pid, read.error(), only)});
+            const core::Error &why = read.error();
+            all.failed.push_back({pid, why.kind, why.what, status_of(pid, why, only), why.remedy});
             continue;
         }
         if (!*read) continue;

@@ -19,6 +19,7 @@ struct UnreadProcess {
     core::Kind kind = core::Kind::Internal;
     std::string reason;
     std::optional<procfs::StatusFile> status{};  ///< present if it can be read although the mappings cannot
+    std::string remedy{};                        ///< empty: there is none
 };
 
 /// A process with the same smaps_rollup as another one, for which kcmp(2) does not show whether both share one mm. Both

@@ -253,6 +253,14 @@ TEST(MemText, TellsWhoShareOneMemoryAndWhoMayDo) {
     EXPECT_EQ(result["maybe_shared_mm"][1]["total_kb"], 500);
 }
 
+TEST(MemText, HasTheRemedyForProcessesThatCouldNotBeRead) {
+    MemDocument document = mem_document(MemBy::User);
+    EXPECT_EQ(mem_text(document, false, 40, ascii_style()).find("to read them"), std::string::npos);
+    document.failed[0].remedy = document.failed[1].remedy = "run rsslag with sudo";
+    const std::string text = mem_text(document, false, 40, ascii_style());
+    EXPECT_NE(text.find(", not allowed: 1 9\nto read them: run rsslag with sudo\n"), std::string::npos) << text;
+}
+
 TEST(MemText, SumsUpTheRowsItLeavesOut) {
     MemDocument document = mem_document(MemBy::User);
     document.rows.push_back(document.rows[0]);
