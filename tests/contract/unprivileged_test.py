@@ -197,6 +197,14 @@ class Unprivileged(unittest.TestCase):
             self.assertRegex(line, rf'^{CLOCK} +{pid} few-pages .* sampled, (status|smaps_rollup|smaps)$')
             self.assertEqual(number(line.split()[4]), held, line)
 
+    def test_live_names_the_options_without_effect(self):
+        with few_pages() as pid:
+            for args, names in (((), None), (('--follow', '--threads', 'all', '--mode', 'counts'), '--follow, --threads, --mode')):
+                ran = as_nobody('live', '--duration', '10ms', *args, str(pid))
+                self.assertEqual(ran.status, 0, ran)
+                self.assertEqual(ran.err.splitlines()[1:],
+                                 [f'rsslag: without effect, because these options require BPF: {names}'] if names else [], ran)
+
     def test_live_as_csv(self):
         with few_pages() as pid:
             ran = live_until(3, interrupt, '--format', 'csv', '--interval', '100ms', pid)

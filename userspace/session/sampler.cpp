@@ -11,6 +11,21 @@
 #include "terminal/output.h"
 
 namespace rsslag::session {
+namespace {
+
+/// The options that were given, but require records: "--follow, --mode".
+std::string without_effect(const TraceOptions &options) {
+    std::string names;
+    const auto add = [&names](bool given, const char *name) {
+        if (given) names += (names.empty() ? "" : ", ") + std::string(name);
+    };
+    add(options.follow, "--follow");
+    add(!options.typed.threads.empty(), "--threads");
+    add(options.mode != "events", "--mode");
+    return names;
+}
+
+}  // namespace
 
 core::Status Sampler::add(pid_t pid) {
     auto process = procfs::Process::open(pid);
@@ -38,6 +53,8 @@ void Sampler::look_for_more() {
 
 core::Status Sampler::head() const {
     terminal::print_error(documents::proc_note(reader_.document()));
+    if (const std::string names = without_effect(options_); !names.empty())
+        terminal::print_error("without effect, because these options require BPF: " + names);
     return terminal::print(header());
 }
 
