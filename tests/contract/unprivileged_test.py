@@ -133,6 +133,12 @@ class Unprivileged(unittest.TestCase):
             self.assertEqual((process['from'], process['exact_rss'], process['lag']), (None, None, None))
             self.assertIn('exact RSS is not known', text.lines[0])
 
+    def test_demo_reads_its_workload(self):
+        (process,) = self.document(as_nobody('demo', 'few-pages', '--json'))['processes']
+        self.assertEqual((process['comm'], process['moved']), ('few-pages', False), process)
+        self.assertGreater(process['exact_rss'], 0)
+        self.assertIn('BY /proc ALONE', as_nobody('demo', 'few-pages').lines[1])
+
     def test_what_is_not_there_is_an_error_as_ever(self):
         ran = as_nobody('snapshot', '--json', str(contract.no_such_pid()))
         self.assertEqual(ran.status, 3, ran)

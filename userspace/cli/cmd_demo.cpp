@@ -6,13 +6,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "commands.h"
 #include "core/duration.h"
 #include "core/text.h"
+#include "documents/proc.h"
 #include "exit_status.h"
 #include "system/privileges.h"
+#include "system/proc_reader.h"
 #include "system/snapshotter.h"
 #include "terminal/output.h"
 #include "terminal/style.h"
@@ -89,28 +92,40 @@ std::string_view default_workload() {
     return scheme && core::cpus_cache(*scheme) ? "per-cpu" : "classic";
 }
 
-int show(system::Snapshotter &snapshotter, pid_t pid, const DemoOptions &options, const documents::TextStyle &style) {
-    core::SnapshotDocument document = snapshotter.document();
-    const auto target = procfs::Process::open(pid);
-    if (!target) return fail(target.error());
-    auto process = snapshotter.take(*target, true);
-    if (!process) return fail(process.error());
-    document.processes.push_back(std::move(*process));
-    const core::Status printed =
-        terminal::print(options.json ? documents::snapshot_json(document)
-                                     : documents::snapshot_text(document, document.processes.front(), style));
-    return printed ? kDone : fail(printed.error());
+std::string shown(const core::SnapshotDocument &document, bool json, const documents::TextStyle &style) {
+    return json ? documents::snapshot_json(document)
+                : documents::snapshot_text(document, document.processes.front(), style);
+}
+std::string shown(const core::ProcDocument &document, bool json, const documents::TextStyle &style) {
+    return json ? documents::proc_json(document) : documents::proc_text(document, document.processes.front(), style);
 }
 
-/// Starts the workload in its own process, takes a snapshot once it is quiescent, and ends it.
-int demonstrate(const DemoOptions &options, const documents::TextStyle &style) {
-    auto snapshotter = system::Snapshotter::open();
-    if (!snapshotter) return fail(snapshotter.error());
+/// Starts the workload in its own process, reads it once it is quiescent, and ends it.
+template <class Reader>
+int demonstrate(Reader &reader, const DemoOptions &options, const documents::TextStyle &style) {
     auto held = workload::Held::start(hold_arguments(options));
     if (!held) return fail(held.error());
     if (!held->await_ready()) return held->end(0).value_or(kNotAllowed);
     if (const core::Status rest = workload::await_rest(held->pid()); !rest) return fail(rest.error());
-    return show(*snapshotter, held->pid(), options, style);
+    const auto target = procfs::Process::open(held->pid());
+    if (!target) return fail(target.error());
+    auto process = reader.take(*target, true);
+    if (!process) return fail(process.error());
+    auto document = reader.document();
+    document.processes.push_back(std::move(*process));
+    const core::Status printed = terminal::print(shown(document, options.json, style));
+    return printed ? kDone : fail(printed.error());
+}
+
+int demonstrate(const DemoOptions &options, const documents::TextStyle &style) {
+    auto snapshotter = system::Snapshotter::open();
+    if (snapshotter) return demonstrate(*snapshotter, options, style);
+    const core::Error &why = snapshotter.error();
+    auto reader =
+        system::can_fall_back_to_proc(why) ? system::ProcReader::open(why) : core::Result<system::ProcReader>(why);
+    if (!reader) return fail(reader.error());
+    terminal::print_error(documents::proc_note(reader->document()));
+    return demonstrate(*reader, options, style);
 }
 
 }  // namespace
