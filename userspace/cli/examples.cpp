@@ -105,7 +105,7 @@ constexpr std::array kExamples{
     Examples{
         "demo",
         "--hold prints a line 'ready PID' and then, in the same write, a line 'KEY VALUE' for each fact about the\n"
-        "workload: its threads, touched_kb, the PID of a child, the addresses of a mapping, ...;\n"
+        "workload: its threads, touched_kb, the addresses of a mapping, ...;\n"
         "rsslag-demo(1) lists them all. Then it waits for a signal.\n\n"
         "Examples:\n"
         "  rsslag demo                           start a workload that lags, and read it\n"
