@@ -97,8 +97,11 @@ class Programs(unittest.TestCase):
     def test_it_is_found_by_that_name(self):
         pid = self.run_as('rslg-redis-server', '100', executable=self.file)
         self.assertEqual(Path(f'/proc/{pid}/comm').read_text(), 'rslg-check-rdb\n')
-        ran = rsslag('maps', '--json', 'rslg-redis-server')
-        self.assertEqual([process['pid'] for process in ran.document()['processes']], [pid])
+        for words in (('rslg-redis-server',), (self.link,), ('--comm', '*/rslg-redis-server'), ('--comm', '*/rslg-check-rdb')):
+            (process,) = rsslag('maps', '--json', *words).document()['processes']
+            self.assertEqual((process['pid'], process['exe'], process['program']), (pid, self.file, self.link), words)
+        self.assertTrue(rsslag('maps', str(pid)).lines[0].startswith(f'rslg-check-rdb [{pid}]  {self.link}  '))
+        self.assertIn('did you mean rslg-redis-server?', rsslag('rslg-redis-servr').err)
 
 
 class Traced(TracingTest):

@@ -210,6 +210,7 @@ ordered_json process_json(const MappedProcess &process, const MapsChoices &choic
         {"uid", process.uid},
         {"comm", core::printable(process.comm)},
         {"exe", process.exe.empty() ? ordered_json(nullptr) : ordered_json(core::harmless(process.exe))},
+        {"program", process.program.empty() ? ordered_json(nullptr) : ordered_json(core::harmless(process.program))},
         {"walk_us", process.walk_us}};
     object["why_not_exact"] =
         process.why_not_exact ? ordered_json(core::harmless(*process.why_not_exact)) : ordered_json(nullptr);

@@ -45,8 +45,8 @@ std::string shown(const std::string &raw, const TextStyle &style) {
 
 void append_head(Out out, const MapsDocument &document, const MappedProcess &process, const TextStyle &style) {
     fmt::format_to(out, "{} [{}]  {}{}{} mappings  Linux {}  smaps read in {} us\n",
-                   core::printable(process.comm, style.utf8), process.pid, core::harmless(process.exe, style.utf8),
-                   process.exe.empty() ? "" : "  ", core::with_thousands(process.sums.mappings), document.kernel,
+                   core::printable(process.comm, style.utf8), process.pid, core::harmless(process.program, style.utf8),
+                   process.program.empty() ? "" : "  ", core::with_thousands(process.sums.mappings), document.kernel,
                    process.walk_us);
     if (process.reading) {
         fmt::format_to(out, "{}\n\n",

@@ -18,6 +18,7 @@
 
 #include "procfs/elf.h"
 #include "procfs/pagemap.h"
+#include "procfs/program.h"
 #include "procfs/stack_pointer.h"
 #include "procfs/system.h"
 
@@ -226,6 +227,7 @@ core::Result<MappedProcess> MapReader::read(const procfs::Process &process) {
     out.start_ticks = stat->start_ticks;
     out.comm = stat->comm;
     if (auto exe = process.exe()) out.exe = *std::move(exe);
+    if (auto program = procfs::program_path(process)) out.program = *std::move(program);
     out.cmdline = arguments(process);
     if (const auto meminfo = procfs::read_meminfo()) out.top.mem_total = meminfo->total;
     procfs::Devices devices = devices_;

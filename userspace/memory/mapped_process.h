@@ -30,8 +30,9 @@ struct MappedProcess {
     int pid = 0;
     std::uint32_t uid = 0;  ///< real
     std::uint64_t start_ticks = 0;
-    std::string comm;     ///< raw bytes, like the next two
+    std::string comm;     ///< raw bytes, like the next three
     std::string exe;      ///< empty if it may not be read
+    std::string program;  ///< procfs::program_path(); empty if it may not be read
     std::string cmdline;  ///< arguments separated by spaces
     TopNumbers top;
     std::optional<core::ProcessReading> reading;  ///< exact counters around the walk

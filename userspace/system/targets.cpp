@@ -98,13 +98,21 @@ core::Result<std::vector<pid_t>> processes_of_cgroup(const std::string &path) {
     return pids;
 }
 
+/// Whether `matches` holds for the path of the executable, or for the name by which it was started.
+bool has_path(const procfs::Process &process, const std::function<bool(const std::string &)> &matches) {
+    const auto exe = process.exe();
+    if (!exe) return false;
+    if (matches(*exe)) return true;
+    const auto program = procfs::program_path(process);
+    return program && matches(*program);
+}
+
 bool comm_matches(const procfs::Process &process, const std::vector<std::string> &globs) {
     if (globs.empty()) return true;
     const auto stat = process.stat();
-    const auto exe = process.exe();
     return std::any_of(globs.begin(), globs.end(), [&](const std::string &glob) {
-        const bool by_path = glob.find('/') != std::string::npos;
-        return by_path ? exe && core::matches(glob, *exe) : stat && core::matches(glob, stat->comm);
+        if (glob.find('/') == std::string::npos) return stat && core::matches(glob, stat->comm);
+        return has_path(process, [&](const std::string &path) { return core::matches(glob, path); });
     });
 }
 
@@ -175,8 +183,13 @@ bool may_be_name(std::string_view argument) {
 
 core::Result<std::vector<pid_t>> processes_named(std::string_view name) {
     std::vector<pid_t> found;
+    std::error_code error;
+    const bool by_path = name.find('/') != std::string_view::npos;
+    const fs::path path = by_path ? fs::absolute(name, error).lexically_normal() : fs::path();
+    const auto is_path = [&path](const std::string &of) { return of == path; };
     const core::Status listed = each_comm([&](const procfs::Process &process, const std::string &comm) {
-        if (procfs::has_name(process, comm, name)) found.push_back(process.pid());
+        if (procfs::has_name(process, comm, name) || (by_path && has_path(process, is_path)))
+            found.push_back(process.pid());
     });
     if (!listed) return listed.error();
     return found;
@@ -184,7 +197,14 @@ core::Result<std::vector<pid_t>> processes_named(std::string_view name) {
 
 std::vector<std::string> process_names() {
     std::vector<std::string> names;
-    std::ignore = each_comm([&](const procfs::Process &, const std::string &comm) { names.push_back(comm); });
+    std::ignore = each_comm([&](const procfs::Process &process, const std::string &comm) {
+        names.push_back(comm);
+        const auto program = procfs::program_path(process);
+        if (program && !program->ends_with(" (deleted)")) names.push_back(fs::path(*program).filename().string());
+    });
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    std::erase(names, "");
     return names;
 }
 

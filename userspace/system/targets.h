@@ -19,7 +19,7 @@ namespace rsslag::system {
 struct TargetArguments {
     std::vector<std::string> plain;     ///< each a PID, a list "1,2", or the name of processes
     std::vector<std::string> pids;      ///< values of -p: each a PID or a list "1,2"
-    std::vector<std::string> comms;     ///< --comm GLOB; with a '/' it is matched against the exe's path
+    std::vector<std::string> comms;     ///< --comm GLOB; with a '/' it is matched against the paths of the program
     std::optional<std::string> cgroup;  ///< --cgroup PATH, v2, with its descendants
     std::optional<std::string> user;    ///< -u USER, name or number: the real UID
 
@@ -37,9 +37,10 @@ core::Result<std::vector<pid_t>> parse_pids(const std::string &word);
 /// Whether `word` can be a process name: it contains a character other than digits, signs, commas and spaces.
 bool may_be_name(std::string_view word);
 
-/// PIDs of the processes with this name (procfs::has_name), ascending, without rsslag itself; may be empty.
+/// PIDs of the processes with this name (procfs::has_name) or, if it contains a '/', with this path of the executable;
+/// ascending, without rsslag itself; may be empty.
 core::Result<std::vector<pid_t>> processes_named(std::string_view name);
-/// The comm of each running process, to suggest a name that was mistyped.
+/// The comms of the running processes and the names of their programs, which processes_named() finds; sorted.
 std::vector<std::string> process_names();
 
 /// The UID of a user, by name or number. Kind::BadInput if the name does not exist and is no number.

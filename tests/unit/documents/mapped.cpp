@@ -59,7 +59,7 @@ MapsDocument maps_document() {
     process.uid = 1000;
     process.start_ticks = 123456;
     process.comm = "server";
-    process.exe = "/usr/bin/server";
+    process.exe = process.program = "/usr/bin/server";
     process.cmdline = "server --port 80 \x1b[1m";
     process.top.statm = procfs::Statm{{4194304}, {175}, {152}, {100}, {0}, {4194000}, {0}};
     process.top.vm_swap = Kilobytes{0};

@@ -44,6 +44,15 @@ TEST(MapsText, SaysWhyThereIsNothingExact) {
     EXPECT_TRUE(is_golden(text_of(document), "maps_without_counters.txt"));
 }
 
+TEST(MapsText, NamesTheProgramAsItWasStarted) {
+    MapsDocument document = maps_document();
+    document.processes[0].program = "/usr/bin/link";
+    EXPECT_TRUE(text_of(document).starts_with("server [4711]  /usr/bin/link  7 mappings"));
+    const json process = json::parse(maps_json(document, {}))["processes"][0];
+    EXPECT_EQ(process["exe"], "/usr/bin/server");
+    EXPECT_EQ(process["program"], "/usr/bin/link");
+}
+
 TEST(MapsText, ShowsWhatWasGivenUpAndWhatRssDoesNotInclude) {
     MapsDocument document = maps_document();
     EXPECT_EQ(text_of(document).find("LazyFree"), std::string::npos);
