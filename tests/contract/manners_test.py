@@ -48,6 +48,17 @@ class Words(unittest.TestCase):
         self.assertIn('did you mean --mode?', self.refused('live', '--mdoe', 'counts', '1'))
         self.assertIn('rsslag --help', self.refused('frobnicate-the-thing'))
 
+    def test_a_mistyped_option_is_reported_instead_of_its_value(self):
+        for words, option, meant in ((('--mdoe', 'counts', '1'), '--mdoe', '--mode'),
+                                     (('--interval', '100ms', '--duraton', '1s', '1'), '--duraton', '--duration'),
+                                     (('--colour', 'never', 'name'), '--colour', '--color')):
+            before = ' '.join(('rsslag', *words[:words.index(option)]))
+            self.assertIn(f"'{option}' is not expected after '{before}'; did you mean {meant}?", self.refused(*words))
+
+    def test_the_help_of_an_unknown_command_is_refused(self):
+        self.assertIn('did you mean live?', self.refused('lvie', '--help'))
+        self.assertEqual(rsslag('--help', 'lvie').out, rsslag('--help').out)
+
     def test_an_unexpected_argument_is_reported_with_its_place(self):
         self.assertIn("'y' is not expected after 'rsslag report x'", self.refused('report', 'x', 'y', 'z'))
         self.assertIn("'--nonsense' is not expected after 'rsslag snapshot 1'", self.refused('snapshot', '1', '--nonsense'))

@@ -29,8 +29,10 @@ bool is_number_list(const std::string &argument) {
 
 /// The arguments that determine the command.
 struct First {
-    std::optional<std::string> plain;  ///< the first argument that is neither an option nor an option's value
-    bool live_option = false;          ///< an option that only `live` has comes before it
+    std::optional<std::string> plain;      ///< the first argument that is neither an option nor an option's value
+    bool live_option = false;              ///< an option that only `live` has comes before it
+    bool help = false;                     ///< --help comes before it
+    std::optional<std::size_t> unknown{};  ///< the place of an option before it that neither the app nor `live` has
 };
 
 First first_of(const CLI::App &app, const std::vector<std::string> &arguments) {
@@ -42,10 +44,12 @@ First first_of(const CLI::App &app, const std::vector<std::string> &arguments) {
             first.plain = argument;
             break;
         }
+        first.help = first.help || argument == "-h" || argument == "--help";
         const CLI::Option *option = option_of(app, argument);
         if (option == nullptr) {
             option = option_of(live, argument);
             first.live_option = first.live_option || option != nullptr;
+            if (option == nullptr && !first.unknown) first.unknown = i;
         }
         const bool holds_value =
             argument.starts_with("--") ? argument.find('=') != std::string::npos : argument.size() > 2;
@@ -72,6 +76,23 @@ void add_options_of(const CLI::App &app, std::vector<std::string> &names) {
 /// A remedy: the suggestion if there is one, else the help to read.
 std::string did_you_mean(const std::optional<std::string> &meant, const std::string &help) {
     return meant ? fmt::format("did you mean {}?", core::printable(*meant)) : "see " + help + " --help";
+}
+
+/// The error for the argument `typed[at]`, which neither the app nor `commands` expect there.
+Error not_expected(const CLI::App &app, const std::vector<const CLI::App *> &commands,
+                   const std::vector<std::string> &typed, std::size_t at, const std::string &help) {
+    const std::string &argument = typed[at];
+    std::string before = "rsslag";
+    for (std::size_t i = 0; i < at; ++i)
+        before += " " + core::printable(typed[i]);
+    std::vector<std::string> options;
+    for (const CLI::App *const command : commands)
+        add_options_of(*command, options);
+    add_options_of(app, options);
+    const auto meant =
+        argument.starts_with("--") ? system::nearest(argument.substr(0, argument.find('=')), options) : std::nullopt;
+    return {Kind::BadInput, fmt::format("'{}' is not expected after '{}'", core::printable(argument), before), 0,
+            did_you_mean(meant, help)};
 }
 
 /// The index in `typed` of the first argument in `left`, else typed.size(). If `typed` contains an argument more often
@@ -112,10 +133,10 @@ core::Result<std::vector<std::string>> with_command(const CLI::App &app, std::ve
     if (first.plain) {
         if (command_named(app, *first.plain) != nullptr) return arguments;
         live = is_number_list(*first.plain);
-        // With --help an unknown first argument is not an error.
-        const bool help_requested = std::ranges::any_of(
-            arguments, [](const auto &argument) { return argument == "-h" || argument == "--help"; });
-        if (!live && help_requested) return arguments;
+        if (!live && first.help) return arguments;
+        // The plain argument may be the value of the mistyped option.
+        if (!live && first.unknown)
+            return not_expected(app, {app.get_subcommand("live")}, arguments, *first.unknown, "rsslag");
         if (!live) {
             const auto named =
                 system::may_be_name(*first.plain) ? system::processes_named(*first.plain) : std::vector<pid_t>();
@@ -139,18 +160,7 @@ Error usage_error(const CLI::App &app, const std::vector<std::string> &typed, co
     if (dynamic_cast<const CLI::ExtrasError *>(&error) == nullptr) return plain;
     const std::size_t at = first_unexpected(typed, app.remaining(true));
     if (at == typed.size()) return plain;
-    const std::string &argument = typed[at];
-    std::string before = "rsslag";
-    for (std::size_t i = 0; i < at; ++i)
-        before += " " + core::printable(typed[i]);
-    std::vector<std::string> options;
-    for (const CLI::App *const command : chosen)
-        add_options_of(*command, options);
-    add_options_of(app, options);
-    const auto meant =
-        argument.starts_with("--") ? system::nearest(argument.substr(0, argument.find('=')), options) : std::nullopt;
-    return {Kind::BadInput, fmt::format("'{}' is not expected after '{}'", core::printable(argument), before), 0,
-            did_you_mean(meant, help)};
+    return not_expected(app, {chosen.begin(), chosen.end()}, typed, at, help);
 }
 
 Error unknown_command(const CLI::App &app, const std::string &argument) {
