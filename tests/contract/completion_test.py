@@ -111,7 +111,7 @@ class Offered(unittest.TestCase):
 
     def test_every_value_has_a_name(self):
         for command in commands():
-            self.assertNotRegex(rsslag(command, '--help').out, r'(?m)^ +-.* TEXT( |=|$)', command)
+            self.assertNotRegex(rsslag(command, '--help').out, r'(?m)^ +-.* (TEXT|U?INT|FLOAT)(:| |=|$)', command)
 
     def test_a_script_for_each_shell(self):
         for shell in ('bash', 'zsh', 'fish'):

@@ -48,6 +48,18 @@ class Words(unittest.TestCase):
         self.assertIn('did you mean --mode?', self.refused('live', '--mdoe', 'counts', '1'))
         self.assertIn('rsslag --help', self.refused('frobnicate-the-thing'))
 
+    def test_a_value_that_is_not_valid_is_reported_with_those_that_are(self):
+        for words, message in ((('live', '--mode', 'foo', '1'), '--mode foo is not valid; use events or counts'),
+                               (('live', '--format', 'json', '1'), '--format json is not valid; did you mean jsonl?'),
+                               (('top', '--sort', 'size'), '--sort size is not valid; use lag, exact, cached or name'),
+                               (('serve', '--by', 'x'), '--by x is not valid; use comm, exe, user, cgroup or unit'),
+                               (('top', '--rows', 'x'), '--rows x is not valid; use a number'),
+                               (('top', '--rows', '-1'), '--rows -1 is not valid; use a number'),
+                               (('snapshot', '--repeat', '0', '1'), '--repeat 0 is not valid; use a number from 1 to 1000000'),
+                               (('live', '--mode'), '--mode requires a value: {events,counts}; see rsslag live --help'),
+                               (('snapshot', '-p'), '--pid requires a value: PID; see rsslag snapshot --help')):
+            self.assertEqual(self.refused(*words), f'rsslag: {message}\n')
+
     def test_a_mistyped_option_is_reported_instead_of_its_value(self):
         for words, option, meant in ((('--mdoe', 'counts', '1'), '--mdoe', '--mode'),
                                      (('--interval', '100ms', '--duraton', '1s', '1'), '--duraton', '--duration'),

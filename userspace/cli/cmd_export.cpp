@@ -106,9 +106,7 @@ Run add_export(CLI::App &app, const Common &common) {
     auto options = std::make_shared<ExportOptions>();
     CLI::App *const command = app.add_subcommand("export", "Convert all records of a recording for other tools");
     command->add_option("FILE", options->file, "A recording")->required();
-    command->add_option("--format", options->format, "jsonl, csv, sqlite or perfetto")
-        ->check(CLI::IsMember({"jsonl", "csv", "sqlite", "perfetto"}))
-        ->capture_default_str();
+    command->add_option("--format", options->format, "jsonl, csv, sqlite or perfetto")->capture_default_str();
     command->add_option("-o,--output", options->output, "Write to FILE instead of stdout");
     command->add_flag("--rows-only", options->rows_only,
                       "jsonl, csv: omit the header line, to join the tables of many recordings");

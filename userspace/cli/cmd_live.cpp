@@ -15,8 +15,7 @@ Run add_live(CLI::App &app, const Common &common) {
     CLI::App *const live = app.add_subcommand("live", "Trace counter updates: cached and flushed RSS as they change");
     add_trace_options(*live, *options);
     live->add_option("--format", options->typed.format,
-                     "lines, csv or jsonl; default: the screen on a terminal, else lines")
-        ->check(CLI::IsMember({"lines", "csv", "jsonl"}));
+                     "lines, csv or jsonl; default: the screen on a terminal, else lines");
     live->add_flag(
         "--json", [options](std::int64_t) { options->typed.format = "jsonl"; }, "Same as --format jsonl");
     live->add_option("--threads", options->typed.threads, "Which threads to list: all, changed, top:N or none");

@@ -115,9 +115,8 @@ Run add_replay(CLI::App &app, const Common &common) {
     auto options = std::make_shared<ReplayOptions>();
     CLI::App *const replay = app.add_subcommand("replay", "Show a recording as live showed it; needs no privileges");
     replay->add_option("FILE", options->file, "A recording, by rsslag record or live --record");
-    replay
-        ->add_option("--format", options->format, "lines, csv or jsonl; default: the screen on a terminal, else lines")
-        ->check(CLI::IsMember({"lines", "csv", "jsonl"}));
+    replay->add_option("--format", options->format,
+                       "lines, csv or jsonl; default: the screen on a terminal, else lines");
     replay->add_flag(
         "--json", [options](std::int64_t) { options->format = "jsonl"; }, "Same as --format jsonl");
     replay->add_option("--threads", options->threads, "Which threads to list: all, changed, top:N or none");
@@ -126,7 +125,7 @@ Run add_replay(CLI::App &app, const Common &common) {
     replay
         ->add_option("--speed", options->speed,
                      "Speed on the screen: 1 is real time, 2 twice as fast; + and - change it")
-        ->check(CLI::PositiveNumber)
+        ->check(CLI::PositiveNumber.description(""))
         ->capture_default_str();
     return [options, &common] {
         if (!common.command.empty()) return fail({Kind::BadInput, "replay takes no -- CMD", 0, "name a recording"});

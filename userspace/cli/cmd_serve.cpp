@@ -151,10 +151,8 @@ Run add_serve(CLI::App &app, const Common &common) {
         ->add_option("--listen", options->listen, "Listen on ADDRESS:PORT; a socket passed by systemd takes precedence")
         ->capture_default_str();
     command->add_option("--by", options->by, "Group processes by comm, exe, user, cgroup or unit")
-        ->check(CLI::IsMember({"comm", "exe", "user", "cgroup", "unit"}))
         ->capture_default_str();
     command->add_option("--top", options->most, "At most this many groups; the rest are summed as \"other\"")
-        ->check(CLI::Range(1, 10'000))
         ->capture_default_str();
     command->add_option("--max-age", options->max_age, "Answer all requests within this time from one reading")
         ->capture_default_str();

@@ -326,7 +326,7 @@ Run add_snapshot(CLI::App &app, const Common &common) {
     command->add_flag("--no-walk", options->no_walk, "Never read smaps: counters only");
     command->add_flag("--check", options->check, "Exit with 1 unless every verdict is agrees or explained");
     command->add_flag("--all", options->all, "List every thread or CPU that caches");
-    command->add_option("--repeat", options->repeat, "Take N readings")->check(CLI::Range(1, 1000000));
+    command->add_option("--repeat", options->repeat, "Take N readings");
     command->add_option("--interval", options->typed.interval, "Time between readings: 500ms, 2s, 1m; default: none");
     command->add_option("--delay", options->typed.delay, "With -- CMD: how long CMD runs before it is read")
         ->capture_default_str();

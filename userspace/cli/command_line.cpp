@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "system/nearest.h"
 #include "system/targets.h"
+#include "value_names.h"
 
 namespace rsslag::cli {
 namespace {
@@ -109,6 +110,30 @@ std::size_t first_unexpected(const std::vector<std::string> &typed, const std::v
     return first;
 }
 
+/// "--mode: x is not valid; use events or counts" as an error with a remedy.
+std::optional<Error> bad_value(const std::string &message) {
+    const std::size_t colon = message.find(": ");
+    const std::size_t end = message.rfind(kNotValid);
+    if (colon == std::string::npos || end == std::string::npos || end < colon) return std::nullopt;
+    return Error{
+        Kind::BadInput,
+        fmt::format("{} {} is not valid", message.substr(0, colon), message.substr(colon + 2, end - colon - 2)), 0,
+        message.substr(end + kNotValid.size())};
+}
+
+/// "--mode: 1 required {events,counts} missing" as an error that names the value.
+std::optional<Error> missing_value(const std::string &message, const std::string &help) {
+    constexpr std::string_view kRequired = ": 1 required ";
+    constexpr std::string_view kMissing = " missing";
+    const std::size_t at = message.find(kRequired);
+    if (at == std::string::npos || !message.ends_with(kMissing)) return std::nullopt;
+    const std::size_t begin = at + kRequired.size();
+    return Error{Kind::BadInput,
+                 fmt::format("{} requires a value: {}", message.substr(0, at),
+                             message.substr(begin, message.size() - begin - kMissing.size())),
+                 0, "see " + help + " --help"};
+}
+
 }  // namespace
 
 const CLI::App *command_named(const CLI::App &app, const std::string &name) {
@@ -156,8 +181,9 @@ core::Result<std::vector<std::string>> with_command(const CLI::App &app, std::ve
 Error usage_error(const CLI::App &app, const std::vector<std::string> &typed, const CLI::ParseError &error) {
     const auto chosen = app.get_subcommands();
     const std::string help = chosen.empty() ? "rsslag" : "rsslag " + chosen.front()->get_name();
-    Error plain{Kind::BadInput, error.what(), 0, "see " + help + " --help"};
-    if (dynamic_cast<const CLI::ExtrasError *>(&error) == nullptr) return plain;
+    const Error plain{Kind::BadInput, error.what(), 0, "see " + help + " --help"};
+    if (dynamic_cast<const CLI::ExtrasError *>(&error) == nullptr)
+        return bad_value(error.what()).value_or(missing_value(error.what(), help).value_or(plain));
     const std::size_t at = first_unexpected(typed, app.remaining(true));
     if (at == typed.size()) return plain;
     return not_expected(app, {chosen.begin(), chosen.end()}, typed, at, help);

@@ -122,7 +122,6 @@ void add_trace_options(CLI::App &command, session::TraceOptions &options) {
     command
         .add_option("--mode", options.mode,
                     "events: a record for each update; counts: sums in the kernel, at less cost")
-        ->check(CLI::IsMember({"events", "counts"}))
         ->capture_default_str();
     command.add_flag("--no-walk", options.no_walk, "Never read smaps");
     command.add_flag("--no-names", options.no_names, "Do not collect names of mappings for a recording or the screen");
