@@ -46,6 +46,7 @@ class Words(unittest.TestCase):
         for word, meant in (('lvie', 'live'), ('snapsot', 'snapshot'), ('recrod', 'record')):
             self.assertIn(f"'{word}' is not a command, and no process has that name; did you mean {meant}?", self.refused(word, '1'))
         self.assertIn('did you mean --mode?', self.refused('live', '--mdoe', 'counts', '1'))
+        self.assertIn('did you mean classic?', self.refused('demo', 'clasic'))
         self.assertIn('rsslag --help', self.refused('frobnicate-the-thing'))
 
     def test_a_value_that_is_not_valid_is_reported_with_those_that_are(self):

@@ -11,6 +11,7 @@
 
 #include "commands.h"
 #include "core/duration.h"
+#include "core/nearest.h"
 #include "core/text.h"
 #include "documents/proc.h"
 #include "exit_status.h"
@@ -154,8 +155,13 @@ Run add_demo(CLI::App &app, const Common &common) {
         const std::string_view name = options->name;
         const workload::Workload *const workload = workload::find(name);
         if (workload == nullptr) {
-            return fail({Kind::BadInput, fmt::format("no such workload: '{}'", core::printable(name)), 0,
-                         "run rsslag demo --list to list all workloads"});
+            std::vector<std::string> names;
+            for (const workload::Workload &each : workload::all())
+                names.emplace_back(each.name);
+            const auto meant = core::nearest(name, names);
+            return fail(
+                {Kind::BadInput, fmt::format("no such workload: '{}'", core::printable(name)), 0,
+                 meant ? fmt::format("did you mean {}?", *meant) : "run rsslag demo --list to list all workloads"});
         }
         return options->hold || options->time ? hold(*workload, *options) : demonstrate(*options, *style);
     };
