@@ -1,6 +1,25 @@
 # bash completion for rsslag                               -*- shell-script -*-
 # `rsslag completion` prints the candidates for the current word. Files, users and so on are completed by bash itself.
 
+# Sets REPLY to $1 without its quotes and backslashes, and `quote` to the quote that is still open at its end.
+_rsslag_unquote()
+{
+    local i c
+    REPLY= quote=
+    for ((i = 0; i < ${#1}; ++i)); do
+        c=${1:i:1}
+        if [[ $c == \\ && $quote != \' ]]; then
+            REPLY+=${1: ++i:1}
+        elif [[ -n $quote && $c == "$quote" ]]; then
+            quote=
+        elif [[ -z $quote && $c == [\'\"] ]]; then
+            quote=$c
+        else
+            REPLY+=$c
+        fi
+    done
+}
+
 _rsslag()
 {
     # Bash splits words at = and : too. Join the parts that have no blank between them.
@@ -15,10 +34,16 @@ _rsslag()
         rest=${rest#*"$word"}
     done
     # Bash replaces only the part after the last = or :, without a leading quote.
-    local cur=${COMP_WORDS[COMP_CWORD]#[\'\"]}
+    local cur=${COMP_WORDS[COMP_CWORD]} before quote REPLY
     [[ $cur == [=:] ]] && cur=
-    whole[at - 1]=${whole[at - 1]#[\'\"]}
-    local before=${whole[at - 1]%"$cur"}
+    _rsslag_unquote "${whole[at - 1]%"$cur"}"
+    before=$REPLY
+    for ((i = 0; i < at; ++i)); do
+        _rsslag_unquote "${whole[i]}"
+        whole[i]=$REPLY
+    done
+    _rsslag_unquote "$cur"
+    cur=$REPLY
 
     local also line text about
     COMPREPLY=()
@@ -32,7 +57,10 @@ _rsslag()
             if [[ $text == *([0-9,]) && -n $about && ($COMP_TYPE -eq 63 || $COMP_TYPE -eq 33) ]]; then
                 COMPREPLY+=("${text#"$before"} ($about)")
             else
-                COMPREPLY+=("$(printf %q "${text#"$before"}")")
+                text=${text#"$before"}
+                # printf %q would also quote commas, which the next completion of a list would have to undo.
+                [[ -z $quote && $text == *[!A-Za-z0-9_.,:=%+@/-]* ]] && printf -v text %q "$text"
+                COMPREPLY+=("$text")
             fi
         done
     } < <("${COMP_WORDS[0]}" completion -- "${whole[@]}" 2>/dev/null)

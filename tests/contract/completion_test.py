@@ -153,9 +153,12 @@ class Bash(Shell):
         for reply in "${COMPREPLY[@]}"; do echo "reply $reply"; done
     '''
 
-    def replies(self, line, kind=9):
-        words = re.findall(r"[=:]+|[^\s=:]+", line)
-        if line.endswith(' '):
+    def replies(self, line, kind=9, last=None):
+        """`last`: the word at the cursor, which may contain blanks."""
+        words = re.findall(r"[=:]+|[^\s=:]+", line if last is None else line.removesuffix(last))
+        if last is not None:
+            words.append(last)
+        elif line.endswith(' '):
             words.append('')
         lines = self.output_of('bash', '--norc', '-c', self.DRIVER, 'bash', str(SCRIPTS / 'rsslag.bash'), str(kind), line, *words)
         return {text[6:] for text in lines.splitlines() if text.startswith('reply ')}, 'option -o nospace' in lines
@@ -169,6 +172,8 @@ class Bash(Shell):
                                     ('rsslag live --threads top', {'top:'}, True),
                                     ('rsslag live --threads top:', set(), False),
                                     ("rsslag report --assert 'peak_r", {'peak_rss'}, False),
+                                    ('rsslag maps --columns Rss,Pss_D', {'Rss,Pss_Dirty'}, False),
+                                    (r'rsslag maps --columns Rss\,Pss_D', {'Rss,Pss_Dirty'}, False),
                                     ('rsslag replay one', {'one.rsslag'}, False),
                                     ('rsslag live --record=on', {'one.rsslag'}, False),
                                     ('rsslag replay w', {'with blank.rsslag'}, False),
@@ -188,6 +193,9 @@ class Bash(Shell):
             if not any(pid.startswith(aim.pid) and pid != aim.pid for pid in os.listdir('/proc')):
                 self.assertEqual(self.replies(f'rsslag live {aim.pid}', 63)[0], {aim.pid})
             self.assertEqual(self.replies('rsslag live --comm aim')[0], {'aim', 'aim\\ 2'})
+            for last, reply in (('aim\\ ', 'aim\\ 2'), ('"aim ', 'aim 2'), ("'aim ", 'aim 2')):
+                self.assertEqual(self.replies(f'rsslag live --comm {last}', last=last)[0], {reply})
+            self.assertEqual(self.replies(f'rsslag live -p {other.pid},{aim.pid}')[0], {f'{other.pid},{aim.pid}'})
 
 
 @needs('fish')
