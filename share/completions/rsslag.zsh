@@ -2,9 +2,14 @@
 # `rsslag completion` prints the candidates for the current word. Files, users and so on are completed by zsh itself.
 
 _rsslag() {
-    local -a lines more whole
+    local -a lines more whole typed
     local line text about
-    lines=("${(@f)$(_call_program rsslag ${(q)words[1]} completion -- ${(q)words[2,CURRENT]} 2>/dev/null)}")
+    # A quote of the current word may still be open.
+    typed=("${(@Q)words[2,CURRENT]}")
+    typed[-1]=${typed[-1]#[\'\"]}
+    lines=("${(@f)$(_call_program rsslag ${(q)words[1]} completion -- "${(@q)typed}" 2>/dev/null)}")
+    # The functions of zsh complete only the value of --option=value.
+    [[ ${lines[1]} == (files|directories|users|groups) && $PREFIX == --*=* ]] && compset -P 1 '*='
     case ${lines[1]} in
         files) _files; return ;;
         directories) _files -/; return ;;

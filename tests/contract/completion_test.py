@@ -209,6 +209,7 @@ class Fish(Shell):
         for line, replies in (('rsslag live --m', {'--mode', '--max-size'}), ('rsslag re', {'record', 'replay', 'report'}),
                               ('rsslag live --mode ', {'events', 'counts'}), ('rsslag live --mode=c', {'--mode=counts'}),
                               ('rsslag replay o', {'one.rsslag'}), ('rsslag mount s', {'sub/'}), ('rsslag mem -u roo', {'root'}),
+                              ('rsslag live --record=on', {'--record=one.rsslag'}), ('rsslag mem --user=roo', {'--user=root'}),
                               ('rsslag live -- mkfif', {'mkfifo'})):
             self.assertEqual(self.replies(line), replies, line)
 
@@ -250,7 +251,9 @@ class Zsh(Shell):
 
     def test_what_is_offered(self):
         for line, words in (('rsslag live --m', ('--mode ', '--max-size ')), ('rsslag re', ('record ', 'replay ', 'report ')),
-                            ('rsslag live --mode ', ('events', 'counts')), ('rsslag demo s', ('single ', 'storm '))):
+                            ('rsslag live --mode ', ('events', 'counts')), ('rsslag demo s', ('single ', 'storm ')),
+                            ('rsslag live --record=', ('one.rsslag', 'sub/')),
+                            ("rsslag report --assert 'peak_", ('peak_rss', 'peak_lag'))):
             shown = self.shown(line)
             for word in words:
                 self.assertIn(word, shown.split('OFFERED')[1], shown)
