@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 import contract
-from contract import rsslag
+from contract import Children, rsslag
 
 SCRIPTS = contract.ROOT / 'share' / 'completions'
 
@@ -76,6 +76,7 @@ class Offered(unittest.TestCase):
                                 (('live', '--mode=c'), {'--mode=counts'}),
                                 (('live', '--threads', ''), {'all', 'changed', 'top:', 'none'}),
                                 (('--unit', 'M'), {'MiB'}),
+                                (('completion', ''), {'bash', 'fish', 'zsh'}),
                                 (('demo', '--threads', ''), set()),
                                 (('live', '--interval', ''), set()),
                                 (('export', '--format', 's'), {'sqlite'}),
@@ -103,6 +104,13 @@ class Offered(unittest.TestCase):
             self.assertEqual(offered('maps', aim.pid, other.pid)[1][other.pid], 'aim:2')
             self.assertEqual(offered('live', '-p', f'1,{aim.pid}')[1][f'1,{aim.pid}'], 'aim')
             self.assertEqual(offered('live', '--comm', 'aim'), ('none', {'aim': '', 'aim:2': ''}))
+            for words in (('live', 'aim'), ('aim',), ('maps', '1', 'aim')):
+                self.assertEqual(offered(*words), ('none', {'aim': '', 'aim:2': ''}), words)
+            self.assertNotIn('aim', offered('')[1])
+
+    def test_no_empty_name(self):
+        with Children((b'',)):
+            self.assertNotIn('', offered('live', '--comm', '')[1])
 
     def test_a_hostile_name_is_harmless(self):
         with Named('\x1b[31m\u202e') as hostile:
@@ -165,7 +173,7 @@ class Bash(Shell):
 
     def test_what_is_offered(self):
         for line, replies, more in (('rsslag live --m', {'--mode', '--max-size'}, False),
-                                    ('rsslag re', {'record', 'replay', 'report'}, False),
+                                    ('rsslag snapsh', {'snapshot'}, False),
                                     ('rsslag live --mode ', {'events', 'counts'}, False),
                                     ('rsslag live --mode=', {'events', 'counts'}, False),
                                     ('rsslag live --mode=c', {'counts'}, False),
@@ -206,7 +214,7 @@ class Fish(Shell):
         return {each.partition('\t')[0] for each in text.splitlines()}
 
     def test_what_is_offered(self):
-        for line, replies in (('rsslag live --m', {'--mode', '--max-size'}), ('rsslag re', {'record', 'replay', 'report'}),
+        for line, replies in (('rsslag live --m', {'--mode', '--max-size'}), ('rsslag snapsh', {'snapshot'}),
                               ('rsslag live --mode ', {'events', 'counts'}), ('rsslag live --mode=c', {'--mode=counts'}),
                               ('rsslag replay o', {'one.rsslag'}), ('rsslag mount s', {'sub/'}), ('rsslag mem -u roo', {'root'}),
                               ('rsslag live --record=on', {'--record=one.rsslag'}), ('rsslag mem --user=roo', {'--user=root'}),

@@ -13,6 +13,7 @@
 #include "procfs/process.h"
 #include "procfs/smaps_lines.h"
 #include "report/report.h"
+#include "system/targets.h"
 #include "workload/workload.h"
 
 namespace rsslag::cli {
@@ -54,15 +55,20 @@ Candidates processes() {
     return candidates;
 }
 
-/// Their names, except those with escaped characters, which cannot be typed as shown.
-Candidates names() {
-    std::vector<std::string> texts;
-    for (Candidate &process : processes()) {
-        if (process.about.find('\\') == std::string::npos) texts.push_back(std::move(process.about));
-    }
+/// Without empty names, and those with escaped characters, which cannot be typed as shown.
+Candidates typeable(std::vector<std::string> texts) {
+    std::erase_if(texts, [](const std::string &text) { return text.empty() || core::printable(text) != text; });
     std::sort(texts.begin(), texts.end());
     texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
     return plain(texts);
+}
+
+/// The names that --comm matches.
+Candidates comms() {
+    std::vector<std::string> texts;
+    for (Candidate &process : processes())
+        texts.push_back(std::move(process.about));
+    return typeable(std::move(texts));
 }
 
 Candidates workloads() {
@@ -119,7 +125,8 @@ Offer values(const CLI::App &app, const CLI::App &command, const CLI::Option &op
     if (type == "GROUP") return {Also::Groups, {}};
     if (type == "PID") return {Also::Nothing, processes()};
     if (type == "COMMAND") return {Also::Nothing, commands(app)};
-    if (type == "NAME") return {Also::Nothing, named ? names() : workloads()};
+    if (type == "NAME") return {Also::Nothing, named ? comms() : workloads()};
+    if (type == "SHELL") return {Also::Nothing, plain({"bash", "fish", "zsh"})};
     if (type == "FIELD") return {Also::Nothing, fields(option.check_name("--sort"))};
     if (type == "CONDITION") {
         const bool of_maps = command.get_name() == "maps";
@@ -178,7 +185,7 @@ class Line {
             const CLI::Option *const option = find(word);
             return option == nullptr ? Offer{} : value(*option, word.substr(0, sign + 1), word.substr(sign + 1));
         }
-        Offer offer = word.starts_with('-') ? options() : positional();
+        Offer offer = word.starts_with('-') ? options() : positional(word);
         keep(offer, "", word);
         return offer;
     }
@@ -211,7 +218,7 @@ class Line {
         return offer;
     }
 
-    Offer positional() const {
+    Offer positional(const std::string &word) const {
         Offer offer;
         std::size_t passed = 0;
         for (const CLI::Option *const option : command().get_options()) {
@@ -219,6 +226,9 @@ class Line {
             // The last positional may take any number of arguments.
             if (passed + static_cast<std::size_t>(option->get_items_expected_max()) > positionals_) {
                 offer = values(app_, command(), *option);
+                // A process may be named, too. Without a first letter, the list would be too long.
+                if (option->get_name() == "PID" && system::may_be_name(word))
+                    std::ranges::move(typeable(system::process_names()), std::back_inserter(offer.candidates));
                 break;
             }
             passed += static_cast<std::size_t>(option->get_items_expected_max());
