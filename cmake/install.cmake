@@ -26,6 +26,11 @@ split_debug(rsslag "${CMAKE_INSTALL_BINDIR}/rsslag" rsslag)
 if(TARGET librsslag)
     split_debug(librsslag "${CMAKE_INSTALL_LIBDIR}/librsslag.so.${PROJECT_VERSION}" library)
     install(FILES docs/library.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT library)
+    # The dynamic linker finds a library below /usr/local only through its cache. Other users than root cannot write it.
+    install(CODE "
+        if(\"\$ENV{DESTDIR}\" STREQUAL \"\")
+            execute_process(COMMAND ldconfig RESULT_VARIABLE ignored OUTPUT_QUIET ERROR_QUIET)
+        endif()" COMPONENT library)
 endif()
 
 # Units contain the installed path of the program. --prefix may change it at installation, so it is inserted then.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """cmake --install: the location of each file, and that the program works from there."""
 import ctypes
+import os
 import re
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import contract
 
-MOST = 8 << 20  # bytes of the program without its debug symbols
+MOST = 5 << 20  # bytes of the program without its debug symbols
 PREFIX = '/opt/rsslag'
 
 
@@ -88,6 +89,16 @@ class Install(unittest.TestCase):
                 self.assertNotIn('.symtab', sections[0])
                 self.assertIn('.symtab', sections[1])
             ctypes.CDLL(str(library)).rsslag_open
+
+    @unittest.skipUnless(os.path.exists('/usr/bin/python3'), 'there is no /usr/bin/python3')
+    def test_python_looks_where_its_modules_are_installed(self):
+        cache = (Path(contract.binary).parent / 'CMakeCache.txt').read_text()
+        prefix, modules = (re.search(rf'(?m)^{name}:\w+=(.*)$', cache)[1] for name in ('CMAKE_INSTALL_PREFIX', 'RSSLAG_PYTHON_MODULES'))
+        if prefix not in ('/usr', '/usr/local'):
+            self.skipTest(f'Python does not look below {prefix}')
+        looks = subprocess.run(['/usr/bin/python3', '-c', 'import site; print(*site.getsitepackages(), sep="\\n")'],
+                               stdout=subprocess.PIPE, check=True, timeout=contract.TIMEOUT).stdout.decode().splitlines()
+        self.assertIn(f'{prefix}/{modules}', looks)
 
     def test_units_run_what_was_installed(self):
         for name in ('rsslag-mount.service', 'rsslag-serve.service'):
