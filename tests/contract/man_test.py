@@ -63,6 +63,17 @@ class Options(unittest.TestCase):
             shown = set(in_help(command)) - {'-h', '--help'}
             self.assertEqual(in_page(f'rsslag-{command}'), shown, command)
 
+    def test_values_and_defaults_of_each_command(self):
+        """Or they are in a page that this page refers to."""
+        pages = {path.stem: path.read_text().replace(r'\&', '').replace(' Ns Ar ', '') for path in MAN.iterdir()}
+        for command in self.commands:
+            page = pages[f'rsslag-{command}']
+            text = page + ''.join(pages[other] for other in re.findall(r'\.Xr (rsslag-\w+) 1', page))
+            for option, kind in re.findall(r'(?m)^  (-\S+) (\S+)', rsslag(command, '--help').out):
+                listed, default = re.search(r'\{(.*)\}', kind), re.search(r'=(.*)$', kind)
+                for value in (listed[1].split(',') if listed else []) + ([default[1]] if default else []):
+                    self.assertRegex(text, rf'(?<![\w.]){re.escape(value)}(?!\w)', f'{command} {option}')
+
     def test_shells_complete_each(self):
         for command in self.commands:
             self.assertEqual(in_completion(command), set(in_help(command)) | self.common, command)
