@@ -98,6 +98,10 @@ class Words(unittest.TestCase):
         self.refused('live', '--mode', 'sums', '1', says=['--mode'])
         self.refused('live', '--mode', 'counts', '--events', '1', says=['--events'])
 
+    def test_two_formats(self):
+        for command, other in ((['live', '1'], 'csv'), (['replay', 'x'], 'csv'), (['top', '--once'], 'text')):
+            self.refused(*command, '--json', '--format', other, says=['--json', '--format'])
+
     def test_users_and_demos_that_do_not_exist(self):
         self.refused('snapshot', '-u', 'no-such-user-here', says=["'no-such-user-here'"])
         self.refused('snapshot', '-u', '', says=["''"])

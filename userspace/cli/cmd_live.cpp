@@ -14,10 +14,11 @@ Run add_live(CLI::App &app, const Common &common) {
     auto claims = std::make_shared<ClaimOptions>();
     CLI::App *const live = app.add_subcommand("live", "Trace counter updates: cached and flushed RSS as they change");
     add_trace_options(*live, *options);
-    live->add_option("--format", options->typed.format,
-                     "lines, csv or jsonl; default: the screen on a terminal, else lines");
+    CLI::Option *const format = live->add_option("--format", options->typed.format,
+                                                 "lines, csv or jsonl; default: the screen on a terminal, else lines");
     live->add_flag(
-        "--json", [options](std::int64_t) { options->typed.format = "jsonl"; }, "Same as --format jsonl");
+            "--json", [options](std::int64_t) { options->typed.format = "jsonl"; }, "Same as --format jsonl")
+        ->excludes(format);
     live->add_option("--threads", options->typed.threads, "Which threads to list: all, changed, top:N or none");
     live->add_flag("--events", options->events, "Also print a line for each record");
     live->add_option("--record", options->recording, "Also record the trace in FILE, for replay, report and export");

@@ -115,10 +115,12 @@ Run add_replay(CLI::App &app, const Common &common) {
     auto options = std::make_shared<ReplayOptions>();
     CLI::App *const replay = app.add_subcommand("replay", "Show a recording as live showed it; needs no privileges");
     replay->add_option("FILE", options->file, "A recording, by rsslag record or live --record");
-    replay->add_option("--format", options->format,
-                       "lines, csv or jsonl; default: the screen on a terminal, else lines");
-    replay->add_flag(
-        "--json", [options](std::int64_t) { options->format = "jsonl"; }, "Same as --format jsonl");
+    CLI::Option *const format = replay->add_option(
+        "--format", options->format, "lines, csv or jsonl; default: the screen on a terminal, else lines");
+    replay
+        ->add_flag(
+            "--json", [options](std::int64_t) { options->format = "jsonl"; }, "Same as --format jsonl")
+        ->excludes(format);
     replay->add_option("--threads", options->threads, "Which threads to list: all, changed, top:N or none");
     replay->add_flag("--events", options->events, "Also print a line for each record");
     replay->add_option("--from", options->from, "Show nothing before this time in the trace: 500ms, 2s, 1m");

@@ -97,8 +97,10 @@ Run add_top(CLI::App &app, const Common &common) {
     auto options = std::make_shared<TopOptions>();
     CLI::App *const command = app.add_subcommand("top", "All processes, by lag");
     command->add_flag("--once", options->once, "Print one table and exit");
-    command->add_flag("--json", options->json, "Print JSON (rsslag.top/1), one line per table");
-    command->add_option("--format", options->typed.format, "text, json or prometheus; prometheus requires --once");
+    CLI::Option *const json =
+        command->add_flag("--json", options->json, "Print JSON (rsslag.top/1), one line per table");
+    command->add_option("--format", options->typed.format, "text, json or prometheus; prometheus requires --once")
+        ->excludes(json);
     command->add_option("-o,--output", options->output, "With --once: write to FILE, which is replaced atomically");
     command->add_option("--sort", options->typed.sort, "Sort by lag, exact, cached or name")->capture_default_str();
     command
