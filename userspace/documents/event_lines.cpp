@@ -40,11 +40,16 @@ std::string_view type_of(const core::Applied &applied) {
     return *applied.reason == FlushReason::Fold ? "fold" : "flush";
 }
 
-/// With its unit; "?" for an unknown amount.
+/// With its unit, or in kB if it would round to 0.0 of that unit; "?" for an unknown amount.
 std::string known_amount(const std::optional<std::int64_t> &pages, const EventLine &event, const TextStyle &style,
                          bool with_plus) {
     if (!pages) return "?";
-    const std::string text = amount({*pages}, event.page_size, style);
+    std::string text = amount({*pages}, event.page_size, style);
+    if (*pages != 0 && text.find_first_of("123456789") == std::string::npos) {
+        TextStyle in_kb = style;
+        in_kb.pages = core::as_kb;
+        text = amount({*pages}, event.page_size, in_kb);
+    }
     return with_plus && *pages > 0 ? "+" + text : text;
 }
 

@@ -54,6 +54,13 @@ TEST(EventText, ReadsAsStraceWould) {
         "   12.345678  4711/4715 worker-03        anon +4 kB  cached 68 kB  flushed 79,964 kB  fault 0x7f1234567000\n");
 }
 
+TEST(EventText, PrintsInKbWhatWouldRoundToZero) {
+    TextStyle style;
+    style.pages = core::as_mib;
+    style.unit = "MiB";
+    EXPECT_TRUE(contains(event_text(fault_event(), style), "anon +4 kB  cached 0.1 MiB  flushed 78.1 MiB  "));
+}
+
 TEST(EventText, GivesAMemberThatItDoesNotKnowNoName) {
     EventLine event = fault_event();
     event.update.member = 5;
