@@ -76,6 +76,8 @@ class Words(unittest.TestCase):
         self.assertIn("'y' is not expected after 'rsslag report x'", self.refused('report', 'x', 'y', 'z'))
         self.assertIn("'--nonsense' is not expected after 'rsslag snapshot 1'", self.refused('snapshot', '1', '--nonsense'))
         self.assertIn("'x' is not expected after 'rsslag report x'", self.refused('report', 'x', 'x'))
+        self.assertIn("'4711' is not expected after 'rsslag top'; top lists all processes; use rsslag snapshot",
+                      self.refused('top', '4711'))
 
     def test_a_name_in_place_of_a_pid(self):
         with Children((b'rslg-manners', b'rslg-manners')) as pids:

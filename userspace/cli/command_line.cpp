@@ -186,7 +186,10 @@ Error usage_error(const CLI::App &app, const std::vector<std::string> &typed, co
         return bad_value(error.what()).value_or(missing_value(error.what(), help).value_or(plain));
     const std::size_t at = first_unexpected(typed, app.remaining(true));
     if (at == typed.size()) return plain;
-    return not_expected(app, {chosen.begin(), chosen.end()}, typed, at, help);
+    Error unexpected = not_expected(app, {chosen.begin(), chosen.end()}, typed, at, help);
+    if (help == "rsslag top" && !typed[at].starts_with('-'))
+        unexpected.remedy = "top lists all processes; use rsslag snapshot or rsslag live for one";
+    return unexpected;
 }
 
 Error unknown_command(const CLI::App &app, const std::string &argument) {
