@@ -107,8 +107,10 @@ std::string residual(const ReportProcess &process, const Amounts &amount) {
     const ResidualStatistics &residual = process.residual;
     if (residual.walks == 0) return "nothing was walked";
     const auto pages = marked(process.extremes.lossy, amount);
-    return fmt::format("residual {} to {}, not 0 in {} of {} walks", pages(residual.min), pages(residual.max),
-                       count(residual.nonzero), count(residual.walks));
+    const std::string walks = fmt::format("{} walk{}", count(residual.walks), residual.walks == 1 ? "" : "s");
+    if (residual.nonzero == 0) return fmt::format("residual {} in {}", pages(residual.max), walks);
+    return fmt::format("residual {} to {}, not 0 in {} of {}", pages(residual.min), pages(residual.max),
+                       count(residual.nonzero), walks);
 }
 
 std::size_t cells_of(const std::string &text) {
@@ -269,7 +271,8 @@ std::string one(const ReportProcess &process, const Report &report, const Amount
                             core::loss_text(process.extremes.read_late));
     if (process.peak_lag) text += peak(*process.peak_lag, report, amount);
     text += extremes_text(process.extremes, amount);
-    text += fmt::format("{} ticks: {}; {}\n", count(process.ticks), verdicts_text(process), residual(process, amount));
+    text += fmt::format("{} tick{}: {}; {}\n", count(process.ticks), process.ticks == 1 ? "" : "s",
+                        verdicts_text(process), residual(process, amount));
     text += text_charts(process.course, report.ending.duration_ns, amount.style(), report.facts.machine.page_size);
     text += threads(process, amount);
     if (!report.names) return text + growth_text(process, amount);
