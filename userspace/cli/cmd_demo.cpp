@@ -11,10 +11,10 @@
 
 #include "commands.h"
 #include "core/duration.h"
-#include "core/nearest.h"
 #include "core/text.h"
 #include "documents/proc.h"
 #include "exit_status.h"
+#include "system/nearest.h"
 #include "system/privileges.h"
 #include "system/proc_reader.h"
 #include "system/snapshotter.h"
@@ -158,7 +158,7 @@ Run add_demo(CLI::App &app, const Common &common) {
             std::vector<std::string> names;
             for (const workload::Workload &each : workload::all())
                 names.emplace_back(each.name);
-            const auto meant = core::nearest(name, names);
+            const auto meant = system::nearest(name, names);
             return fail(
                 {Kind::BadInput, fmt::format("no such workload: '{}'", core::printable(name)), 0,
                  meant ? fmt::format("did you mean {}?", *meant) : "run rsslag demo --list to list all workloads"});

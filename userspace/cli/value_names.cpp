@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/nearest.h"
 #include "core/text.h"
+#include "system/nearest.h"
 
 namespace rsslag::cli {
 namespace {
@@ -91,7 +91,7 @@ CLI::Validator one_of(const std::string &name) {
     const std::vector<std::string> values = CLI::detail::split(name.substr(1, name.size() - 2), ',');
     const auto check = [values](const std::string &value) -> std::string {
         if (std::ranges::find(values, value) != values.end()) return "";
-        const auto meant = core::nearest(value, values);
+        const auto meant = system::nearest(value, values);
         if (meant) return refusal(value, fmt::format("did you mean {}?", *meant));
         const std::vector<std::string> others(values.begin(), values.end() - 1);
         return refusal(value, fmt::format("use {} or {}", fmt::join(others, ", "), values.back()));
