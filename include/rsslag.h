@@ -60,7 +60,7 @@ enum rsslag_status {
  * ROLLUP. rsslag_exact_self() and rsslag_all(): FILE, BPF, STATUS, ROLLUP.
  *
  *              requires                           cost of one process                       provides
- *   BPF        CAP_BPF, CAP_PERFMON, Linux 5.8    50 us for 100 threads                     everything
+ *   BPF        CAP_BPF, CAP_PERFMON, Linux 5.8    50 to 200 us for 100 threads              everything
  *   FILE       `rsslag mount` by root, once       10 us for the caller, else 5 us for each  members, cached, lag
  *                                                 process of the machine
  *   STATUS     a kernel with an exact status      50 us                                     members, lag
