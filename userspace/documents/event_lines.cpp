@@ -139,7 +139,7 @@ std::string event_text(const EventLine &event, const TextStyle &style) {
                         known_amount(update.count, event, style, false));
     text += reason_text(event.applied) + fault_text(update);
     if (event.applied.by_other) text += "  by another process";
-    if (has(update.flags, RSSLAG_NEWBORN)) text += "  newborn mm";
+    if (has(update.flags, RSSLAG_NEWBORN)) text += "  mm is being created";
     if (has(update.flags, RSSLAG_TEARDOWN)) text += "  teardown";
     if (!event.applied.known) text += "  unknown mm";
     return text + "\n";

@@ -107,7 +107,7 @@ TEST(EventText, MarksTheTeardownAndABirth) {
     event.update.flags = RSSLAG_TEARDOWN | RSSLAG_EXITING;
     EXPECT_TRUE(contains(event_text(event, {}), "  teardown\n"));
     event.update.flags = RSSLAG_NEWBORN;
-    EXPECT_TRUE(contains(event_text(event, {}), "  newborn mm\n"));
+    EXPECT_TRUE(contains(event_text(event, {}), "  mm is being created\n"));
     event.update.flags = RSSLAG_OF_KERNEL_FAULT;
     EXPECT_TRUE(contains(event_text(event, {}), "  fault 0x7f1234567000 in kernel mode\n"));
 }
