@@ -32,8 +32,10 @@ std::optional<Failure> why_gone(pid_t pid) {
     if (!stat) return Failure{stat.error()};
     if (!procfs::has_memory(*process, *stat))
         return Failure{{Kind::Gone,
-                        fmt::format("process {} has no memory: it is a {}", pid,
-                                    stat->kernel_thread() ? "kernel thread" : "zombie"),
+                        fmt::format("process {} has no memory: it {}", pid,
+                                    stat->kernel_thread() ? "is a kernel thread"
+                                    : stat->zombie()      ? "is a zombie"
+                                                          : "has exited"),
                         0, ""},
                        true};
     return std::nullopt;

@@ -25,7 +25,7 @@ struct Stat {
     std::string comm;               ///< field 2, raw bytes: may contain spaces, parentheses, newlines, anything
     char state = '?';               ///< field 3
     int ppid = 0;                   ///< field 4
-    std::uint64_t flags = 0;        ///< field 9, task->flags (PF_KTHREAD 0x00200000)
+    std::uint64_t flags = 0;        ///< field 9, task->flags (PF_EXITING 0x4, PF_KTHREAD 0x00200000)
     std::uint64_t min_flt = 0;      ///< field 10, of all threads
     std::uint64_t maj_flt = 0;      ///< field 12, of all threads
     std::int64_t num_threads = 0;   ///< field 20
@@ -34,6 +34,8 @@ struct Stat {
     core::Pages rss;                ///< field 24: flushed counters only, each clamped at 0
 
     bool kernel_thread() const { return (flags & 0x00200000U) != 0; }
+    /// Since do_exit() began: the mm may be gone although the task is not a zombie yet.
+    bool exiting() const { return (flags & 0x4U) != 0; }
     bool zombie() const { return state == 'Z' || state == 'X' || state == 'x'; }
 };
 

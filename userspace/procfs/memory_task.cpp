@@ -99,7 +99,8 @@ core::Result<Statm> statm_of(const Process &process, const MemoryTask &task) {
 
 bool has_memory(const Process &process, const Stat &stat) {
     if (stat.kernel_thread()) return false;
-    return !stat.zombie() || (stat.num_threads > 1 && process.memory_task().ok());
+    if (stat.zombie() && stat.num_threads <= 1) return false;
+    return (!stat.zombie() && !stat.exiting()) || process.memory_task().ok();
 }
 
 }  // namespace rsslag::procfs

@@ -85,7 +85,8 @@ class Process {
 core::Result<Stat> stat_of(const Process &process, const MemoryTask &task);
 core::Result<Statm> statm_of(const Process &process, const MemoryTask &task);
 
-/// Whether a process has memory, by its `stat`. Reads other files only for a zombie that has threads left.
+/// Whether a process has memory, by its `stat`. Reads other files only if the main thread is exiting, or is a zombie
+/// and other threads are left.
 bool has_memory(const Process &process, const Stat &stat);
 
 /// Whether the calling thread has CAP_SYS_PTRACE, which gives access to other users' files under /proc.

@@ -233,7 +233,10 @@ std::optional<Error> why_unreadable(const procfs::Process &process) {
                      0, ""};
     }
     if (!procfs::has_memory(process, *stat)) {
-        return Error{Kind::Unsupported, fmt::format("process {} has no memory: it is a zombie", process.pid()), 0, ""};
+        return Error{Kind::Unsupported,
+                     fmt::format("process {} has no memory: it {}", process.pid(),
+                                 stat->zombie() ? "is a zombie" : "has exited"),
+                     0, ""};
     }
     return std::nullopt;
 }

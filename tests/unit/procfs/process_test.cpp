@@ -158,6 +158,8 @@ TEST_F(MadeUpProc, HasNoTaskWithMemoryWhereNoneHas) {
     }
     Stat stat = *process().stat();
     EXPECT_TRUE(has_memory(process(), stat)) << "a running process needs no other file";
+    stat.flags |= 0x4;  // PF_EXITING
+    EXPECT_FALSE(has_memory(process(), stat)) << "exit_mm() is done, exit_notify() is not";
     stat.state = 'Z';
     stat.num_threads = 2;
     EXPECT_FALSE(has_memory(process(), stat));
