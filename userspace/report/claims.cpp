@@ -66,9 +66,10 @@ std::string result_text(const Figure &figure, const core::Assertion &claim, bool
     const std::string value = figure_text(figure, page_size);
     if (!figure.value) return fmt::format("{} is {}, must be {}", claim.field, value, core::required_text(claim));
     if (holds) return core::comparison_text(claim, value, true);
+    const std::string where = figure.process.empty() ? "" : ", in " + figure.process;
     if (surely_not(figure, claim, page_size))
-        return core::comparison_text(claim, value, false) + missed_by(figure, claim, page_size);
-    return fmt::format("{} is {}, not known to be {}", claim.field, value, core::required_text(claim));
+        return core::comparison_text(claim, value, false) + missed_by(figure, claim, page_size) + where;
+    return fmt::format("{} is {}, not known to be {}{}", claim.field, value, core::required_text(claim), where);
 }
 
 }  // namespace

@@ -15,15 +15,26 @@ namespace {
 using core::Pages;
 using Unit = Figure::Unit;
 
-/// The largest value of all processes; nullopt if there is none.
+/// "cc1 [4711]"; empty if all rows are of this process.
+std::string name_among(const std::vector<ReportProcess> &processes, const ReportProcess &process) {
+    const auto other = [&process](const ReportProcess &each) { return each.pid != process.pid; };
+    if (std::none_of(processes.begin(), processes.end(), other)) return "";
+    return fmt::format("{} [{}]", core::printable(process.comm), process.pid);
+}
+
+/// The largest value of all processes, and the process that has it.
 template <class Of>
-std::optional<std::int64_t> largest(const std::vector<ReportProcess> &processes, const Of &of) {
-    std::optional<std::int64_t> largest;
+Figure largest(std::string_view name, const std::vector<ReportProcess> &processes, const Of &of) {
+    Figure figure{name, Unit::Size, {}};
+    const ReportProcess *found = nullptr;
     for (const ReportProcess &process : processes) {
         const std::optional<std::int64_t> value = of(process);
-        if (value) largest = std::max(largest.value_or(*value), *value);
+        if (!value || (figure.value && *value <= *figure.value)) continue;
+        figure.value = value;
+        found = &process;
     }
-    return largest;
+    if (found != nullptr) figure.process = name_among(processes, *found);
+    return figure;
 }
 
 /// Image 0, the memory that a fork held before its first exec, belongs to its parent's program. It counts for the lag,
@@ -38,6 +49,15 @@ auto of_own(const Of &of) {
     return [of](const ReportProcess &process) {
         return own_image(process) ? std::optional<std::int64_t>(of(process)) : std::nullopt;
     };
+}
+
+/// The range of the peaks: of all processes the largest lower bound, and the largest upper one.
+Figure peak_rss(const std::vector<ReportProcess> &processes) {
+    const auto from = of_own([](const ReportProcess &process) { return process.extremes.most.from.n; });
+    const auto to = of_own([](const ReportProcess &process) { return process.extremes.most.to.n; });
+    Figure figure = largest("peak_rss", processes, to);
+    figure.least = largest("", processes, from).value;
+    return figure;
 }
 
 template <core::Member kMember>
@@ -74,6 +94,7 @@ Figure lag_share(const std::vector<ReportProcess> &processes, const core::PageSi
         figure.value = share;
         figure.why_unknown.clear();
         figure.parts = {process.extremes.lag, process.extremes.lag_rss};
+        figure.process = name_among(processes, process);
     }
     return figure;
 }
@@ -301,20 +322,18 @@ std::vector<Figure> figures(const Report &report) {
     const bool lossy =
         report.lossy() || std::any_of(all.begin(), all.end(), [](const auto &each) { return each.extremes.lossy; });
     const core::PageSize page_size = report.facts.machine.page_size;
-    const auto from = of_own([](const ReportProcess &process) { return process.extremes.most.from.n; });
-    const auto to = of_own([](const ReportProcess &process) { return process.extremes.most.to.n; });
     const auto lag = [](const ReportProcess &process) { return std::optional(process.extremes.lag.n); };
     std::vector<Figure> figures{
-        {"peak_lag", Unit::Size, largest(all, lag)},
-        {"peak_rss", Unit::Size, largest(all, to), largest(all, from)},
-        {"peak_cached", Unit::Size, largest(all, peak_cached)},
+        largest("peak_lag", all, lag),
+        peak_rss(all),
+        largest("peak_cached", all, peak_cached),
         tree_peak(report),
         lag_share(all, page_size),
-        {"growth", Unit::Size, largest(all, of_own(rss_growth))},
-        {"growth.file", Unit::Size, largest(all, of_own(growth<core::Member::File>))},
-        {"growth.anon", Unit::Size, largest(all, of_own(growth<core::Member::Anon>))},
-        {"growth.shmem", Unit::Size, largest(all, of_own(growth<core::Member::Shmem>))},
-        {"growth.swap", Unit::Size, largest(all, of_own(growth<core::Member::Swap>))},
+        largest("growth", all, of_own(rss_growth)),
+        largest("growth.file", all, of_own(growth<core::Member::File>)),
+        largest("growth.anon", all, of_own(growth<core::Member::Anon>)),
+        largest("growth.shmem", all, of_own(growth<core::Member::Shmem>)),
+        largest("growth.swap", all, of_own(growth<core::Member::Swap>)),
         {"residual", Unit::Size, largest_residual(report)},
         {"unexplained", Unit::Count, unexplained(report)},
         {"duration", Unit::Time, count(ending.duration_ns)},

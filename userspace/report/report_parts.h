@@ -109,6 +109,7 @@ struct Figure {
     std::optional<std::pair<core::Pages, core::Pages>> parts{};
     /// Why there is no value, or only a lower bound or an approximate one; empty: no reason to report.
     std::string why_unknown{};
+    std::string process{};  ///< "cc1 [4711]": the one that has the value; empty if there is only one
 
     /// Whether the true value is between two different values.
     bool range() const { return least && value && *least != *value; }

@@ -47,6 +47,22 @@ TEST(Claims, CompareSizesTimesAndCounts) {
         EXPECT_FALSE(holds(text)) << text;
 }
 
+TEST(Claims, NameTheProcessIfThereAreSeveral) {
+    Report report = sample();
+    report.processes.resize(1);
+    ReportProcess larger = report.processes.front();
+    larger.pid = 4711;
+    larger.comm = "cc1";
+    larger.extremes.most.from.n += 256;
+    larger.extremes.most.to.n += 256;
+    larger.extremes.lag.n -= 1;
+    const auto text = [&report](const char *claim) { return evaluate(*parse_claims(claim), report).at(0).text; };
+    EXPECT_EQ(text("peak_rss<1kB"), "peak_rss 640 kB >= 1 kB, by 639 kB");
+    report.processes.push_back(larger);
+    EXPECT_EQ(text("peak_rss<1kB"), "peak_rss 1,664 kB >= 1 kB, by 1,663 kB, in cc1 [4711]");
+    EXPECT_EQ(text("peak_lag<1kB"), "peak_lag 240 kB >= 1 kB, by 239 kB, in hundred [10]");
+}
+
 TEST(Claims, DoNotHoldWithoutTheEarlierSegments) {
     Report report = sample();
     report.facts.segment = 1;

@@ -152,7 +152,7 @@ TEST(Report, KnowsNoPeakOfWhatWasCachedInCountsMode) {
     const Report report = report_of(with_rows({summed, other}));
     using Texts = std::vector<std::string>;
     EXPECT_EQ(result(report, "peak_lag<1GiB"), Texts{"no: peak_lag is ~800 kB (sums of --mode counts hide changes that "
-                                                     "cancel), not known to be < 1 GiB"});
+                                                     "cancel), not known to be < 1 GiB, in hundred [20]"});
     for (const char *text : {"peak_lag>=0kB", "peak_cached<1GiB", "peak_cached>=0kB", "lag%<100", "lag%>=0"})
         EXPECT_FALSE(result(report, text).at(0).starts_with("yes")) << text;
     EXPECT_EQ(result(report, "peak_rss<1GiB").at(0), "yes: peak_rss 4,000 kB < 1 GiB")
