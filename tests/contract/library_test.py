@@ -311,7 +311,7 @@ class Errors(TracingTest):
     def test_a_thread_names_its_process(self):
         with Held('classic', '--threads', '2') as held:
             tid = max(map(int, os.listdir(f'/proc/{held.pid}/task')))
-            for ways in (0, BPF):
+            for ways in (0, BPF, *([STATUS] if status_is_exact() else []), ROLLUP):
                 failed = self.failure(tid, ways)
                 self.assertEqual((failed.status, failed.what, failed.remedy),
                                  (ARGUMENT, f'{tid} is a thread of {held.pid}', f'use PID {held.pid}'))

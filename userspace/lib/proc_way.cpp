@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <optional>
 
 #include "procfs/process.h"
@@ -19,16 +20,13 @@ Error no_memory(pid_t pid) {
     return {Kind::Gone, fmt::format("process {} has no memory: it is a zombie or a kernel thread", pid), 0, ""};
 }
 
-std::optional<Error> fill_in_status(const procfs::Process &process, core::PageSize page_size, Reading &reading) {
-    const auto task = process.memory_task();
-    if (!task) return task.error();
+void fill_in_status(const procfs::StatusFile &status, core::PageSize page_size, Reading &reading) {
     core::Members exact;
     for (const core::Member member : core::kAllMembers)
-        exact[member] = page_size.pages(or_zero(task->status.of(member)));
+        exact[member] = page_size.pages(or_zero(status.of(member)));
     reading.exact = exact;
     reading.swap = exact.swap;
     reading.rss = exact.rss();
-    return std::nullopt;
 }
 
 std::optional<Error> fill_in_rollup(const procfs::Process &process, core::PageSize page_size, Reading &reading) {
@@ -86,14 +84,20 @@ core::Result<Reading> ProcWay::read(pid_t pid, Way way) const {
     const auto before = living_stat(*process);
     if (!before) return before.error();
     if (before->kernel_thread()) return no_memory(pid);
+    const auto task = process->memory_task();
+    if (!task) return file_refused(task.error());
+    // /proc has a directory for the TID of each thread, although it lists only those of main threads.
+    if (task->status.tgid != pid) return Error{Kind::Gone, fmt::format("no process {}", pid), ESRCH, ""};
     Reading reading;
     reading.pid = pid;
     reading.comm = before->comm;
     reading.threads = before->num_threads;
     reading.way = way;
-    const auto failed = way == Way::Status ? fill_in_status(*process, page_size_, reading)
-                                           : fill_in_rollup(*process, page_size_, reading);
-    if (failed) return file_refused(*failed);
+    if (way == Way::Status) {
+        fill_in_status(task->status, page_size_, reading);
+    } else if (const auto failed = fill_in_rollup(*process, page_size_, reading)) {
+        return file_refused(*failed);
+    }
     const auto after = living_stat(*process);
     if (!after) return after.error();
     fill_in_lag(reading, *before, *after, truth_.stat);
