@@ -169,11 +169,12 @@ class OneProcess(TracingTest):
         if status_is_exact():
             found = exact(self.held.pid, **NOT_PRIVILEGED)
             self.assertEqual((found['way'], found['rss']), ('status', expected))
-        for ways, remedy in ((ROLLUP, 'CAP_SYS_PTRACE'), (BPF, 'CAP_BPF'), (BPF | ROLLUP, 'rsslag mount')):
+        for ways, remedy in ((ROLLUP, 'CAP_SYS_PTRACE'), (BPF, 'CAP_BPF'), (BPF | FILE | ROLLUP, 'rsslag mount')):
             with self.subTest(ways=ways), self.assertRaises(Failed) as refused:
                 exact(self.held.pid, ways, **NOT_PRIVILEGED)
             self.assertEqual(refused.exception.status, DENIED)
             self.assertIn(remedy, refused.exception.remedy)
+            self.assertEqual('rsslag mount' in refused.exception.remedy, bool(ways & FILE))
             self.assertNotIn('setcap', refused.exception.remedy)
 
     def test_python_returns_the_same(self):

@@ -20,7 +20,7 @@ using core::Kind;
 /// The calling program may be any, e.g. a Python interpreter: file capabilities must not be recommended for it.
 Error bpf_refused(Error error) {
     if (error.kind == Kind::Denied && !probe::own_privileges().may_bpf())
-        error.remedy = "run the program as root or with CAP_BPF and CAP_PERFMON; or run rsslag mount once as root";
+        error.remedy = "run the program as root or with CAP_BPF and CAP_PERFMON";
     return error;
 }
 

@@ -162,12 +162,21 @@ core::Status Handle::why_not(Way way) {
     if (getpid() != owner_) return other_process().error;
     if (!allowed(way)) return not_allowed(way);
     switch (way) {
-        case Way::Bpf: return bpf_ ? core::success() : core::Status(bpf_.error());
+        case Way::Bpf: return bpf_ ? core::success() : core::Status(with_mount(bpf_.error()));
         case Way::File: return file_.usable();
         case Way::Status:
         case Way::Rollup: break;
     }
     return proc().usable(way);
+}
+
+/// Where privileges are missing, the files of `rsslag mount` need none, if this handle may read them.
+Error Handle::with_mount(Error error) const {
+    if (error.kind != Kind::Denied || !allowed(Way::File)) return error;
+    const core::Status mounted = file_.usable();
+    if (mounted || mounted.error().kind != Kind::Unsupported) return error;
+    error.remedy += fmt::format("{}run rsslag mount once as root", error.remedy.empty() ? "" : "; or ");
+    return error;
 }
 
 /// The result of the first way that succeeds, or that reports the process as Gone.
@@ -186,7 +195,7 @@ Outcome<T> Handle::first_of(const Order &order, const std::string &what, const R
         if (result.error().kind == Kind::Gone) return Failure{result.error()};
         tried.push_back({way, result.error()});
     }
-    return Failure{together(what, tried)};
+    return Failure{with_mount(together(what, tried))};
 }
 
 Outcome<Reading> Handle::exact(pid_t pid) {

@@ -49,6 +49,7 @@ class Handle {
     using Order = std::array<Way, 4>;
 
     bool allowed(Way way) const { return (ways_ & static_cast<std::uint32_t>(way)) != 0; }
+    core::Error with_mount(core::Error error) const;
     ProcWay proc();
     core::Result<Reading> read(pid_t pid, Way way);
     core::Result<Reading> read_self(Way way);

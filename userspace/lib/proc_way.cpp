@@ -42,9 +42,7 @@ std::optional<Error> fill_in_rollup(const procfs::Process &process, core::PageSi
 /// The calling program may be any: file capabilities must not be recommended for it.
 Error file_refused(Error error) {
     if (error.kind == Kind::Denied && !procfs::may_ptrace())
-        error.remedy =
-            "run the program as the user of the process, as root, or with CAP_SYS_PTRACE; or run rsslag mount once as "
-            "root";
+        error.remedy = "run the program as the user of the process, as root, or with CAP_SYS_PTRACE";
     return error;
 }
 
