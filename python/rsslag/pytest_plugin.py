@@ -20,12 +20,15 @@ _OUTPUT_LINES = 60
 
 def pytest_addoption(parser):
     group = parser.getgroup('rsslag')
-    group.addoption('--rsslag', default='rsslag', metavar='PATH', help='the rsslag program that measures @pytest.mark.max_rss')
+    group.addoption('--rsslag', metavar='PATH', help='the rsslag program that measures @pytest.mark.max_rss')
     group.addoption('--rsslag-outcome', metavar='FILE', help='internal: run the test in this process and write its outcome to FILE')
 
 
 def pytest_configure(config):
     config.addinivalue_line('markers', 'max_rss(limit): the exact RSS of the test\'s process must not exceed the limit: "64MiB"')
+    chosen = config.getoption('--rsslag')
+    if chosen and not shutil.which(chosen):
+        raise pytest.UsageError(f'--rsslag {chosen}: no such program')
     if config.getoption('--rsslag-outcome'):
         config.pluginmanager.register(_Outcome(config.getoption('--rsslag-outcome')))
 
@@ -33,9 +36,9 @@ def pytest_configure(config):
 def _bytes(limit):
     if isinstance(limit, int):
         return limit
-    found = re.fullmatch(r'(\d+) ?(\w*)', limit)
+    found = re.fullmatch(r'(\d+) ?(\w*)', limit) if isinstance(limit, str) else None
     if not found or found[2] not in _UNITS:
-        raise pytest.UsageError(f'max_rss({limit!r}): the limit is a number of bytes, or "64MiB", "512KiB", "1GiB"')
+        pytest.fail(f'max_rss({limit!r}): the limit is a whole number of bytes, or "64MiB", "512KiB", "1GiB"', pytrace=False)
     return int(found[1]) * _UNITS[found[2]]
 
 
@@ -54,6 +57,10 @@ class _Outcome:
             json.dump(self.reports, file)
 
 
+def _program(item):
+    return item.config.getoption('--rsslag') or 'rsslag'
+
+
 def _run(item, limit, directory):
     """Runs the test under `rsslag peak`. Returns the finished process and the documents of the peak and the outcome, each None if
     it was not written."""
@@ -61,7 +68,7 @@ def _run(item, limit, directory):
     peak, outcome = os.path.join(directory, 'peak'), os.path.join(directory, 'outcome')
     # A peak is in whole pages, so the limit may be rounded down to kB.
     claim = f'peak_rss<={_bytes(limit) // 1024}kB'
-    argv = [config.getoption('--rsslag'), 'peak', '--as-root', '--json', '-o', peak, '--assert', claim, '--', sys.executable, '-m',
+    argv = [_program(item), 'peak', '--as-root', '--json', '-o', peak, '--assert', claim, '--', sys.executable, '-m',
             'pytest', '-q', '-p', 'no:cacheprovider', '--rootdir', str(config.rootpath), '--rsslag-outcome', outcome]
     if not config.pluginmanager.hasplugin('rsslag'):  # it is not installed with its entry point
         argv += ['-p', __name__]
@@ -81,16 +88,20 @@ def _document(path):
         return None
 
 
-def _measure(item, limit):
-    if not shutil.which(item.config.getoption('--rsslag')):
-        pytest.skip(f'max_rss: cannot find {item.config.getoption("--rsslag")}; install the package rsslag')
+def _measure(item, mark):
+    if len(mark.args) != 1 or mark.kwargs:
+        pytest.fail('max_rss takes one limit, such as "64MiB"', pytrace=False)
+    limit, = mark.args
+    _bytes(limit)
+    if not shutil.which(_program(item)):
+        pytest.skip('max_rss: cannot find rsslag; install the package rsslag')
     with tempfile.TemporaryDirectory(prefix='pytest-rsslag-') as directory:
         ran, peak, reports = _run(item, limit, directory)
     output = '\n'.join(ran.stdout.splitlines()[-_OUTPUT_LINES:])
     if reports is None and ran.returncode == 125:
         pytest.skip(f'max_rss: {output or "rsslag failed"}')
     if reports is None:
-        pytest.fail(f'the process ended before the test (status {ran.returncode}):\n{output}', pytrace=False)
+        pytest.fail(f'its process ended without a result, with status {ran.returncode}\n{output}', pytrace=False)
     for report in reports:
         if report['outcome'] == 'failed':
             pytest.fail(f'{report["reason"]}\n{output}', pytrace=False)
@@ -110,12 +121,9 @@ def pytest_runtest_protocol(item):
     mark = item.get_closest_marker('max_rss')
     if mark is None or item.config.getoption('--rsslag-outcome'):
         return None
-    if len(mark.args) != 1 or mark.kwargs:
-        raise pytest.UsageError(f'{item.nodeid}: max_rss takes one limit, such as "64MiB"')
-    _bytes(mark.args[0])
     hook = item.ihook
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    for when, body in (('setup', lambda: None), ('call', lambda: _measure(item, mark.args[0])), ('teardown', lambda: None)):
+    for when, body in (('setup', lambda: None), ('call', lambda: _measure(item, mark)), ('teardown', lambda: None)):
         call = pytest.CallInfo.from_call(body, when)
         report = hook.pytest_runtest_makereport(item=item, call=call)
         hook.pytest_runtest_logreport(report=report)

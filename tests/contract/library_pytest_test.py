@@ -12,7 +12,7 @@ from contract import interpreter, needs_root
 from library_test import NOT_PRIVILEGED, directory, run
 
 TESTS = '''
-import mmap, pytest
+import mmap, os, pytest
 
 def touch(size):
     memory = mmap.mmap(-1, size)
@@ -39,6 +39,18 @@ def test_wrong(value):
 @pytest.mark.max_rss("1GiB")
 def test_skipped():
     pytest.skip("by itself")
+
+@pytest.mark.max_rss("64 MB")
+def test_unit():
+    pass
+
+@pytest.mark.max_rss(limit=1)
+def test_keyword():
+    pass
+
+@pytest.mark.max_rss("1GiB")
+def test_exits():
+    os._exit(0)
 
 def test_unmarked():
     touch(64 << 20)
@@ -67,18 +79,22 @@ class Pytest(unittest.TestCase):
             self.skipTest(reason)
         told = self.pytest('--rsslag', contract.binary)
         for name, outcome in (('test_small', 'PASSED'), ('test_large', 'FAILED'), ('test_wrong[a b]', 'FAILED'),
-                              ('test_wrong[c]', 'PASSED'), ('test_skipped', 'SKIPPED'), ('test_unmarked', 'PASSED')):
+                              ('test_wrong[c]', 'PASSED'), ('test_skipped', 'SKIPPED'), ('test_unit', 'FAILED'), ('test_keyword', 'FAILED'),
+                              ('test_exits', 'FAILED'), ('test_unmarked', 'PASSED')):
             self.assertRegex(told, rf'{re.escape(name)} (\x1b\[\d+m)?{outcome}', told)
         self.assertRegex(told, r"max_rss\('40MiB'\): peak_rss [\d,]+ kB > 40960 kB")
         self.assertIn('AssertionError: not c', told)
         self.assertIn('by itself', told)
+        self.assertIn("max_rss('64 MB'): the limit is ", told)
+        self.assertIn('max_rss takes one limit', told)
+        self.assertIn('its process ended without a result, with status 0', told)
 
     @needs_root
     def test_where_it_may_not_trace_it_is_skipped_with_the_reason(self):
         told = self.pytest('--rsslag', contract.binary_for_all(), '-k', 'small', **NOT_PRIVILEGED)
         self.assertRegex(told, r'SKIPPED.*max_rss: .*CAP_BPF')
-        told = self.pytest('--rsslag', '/nonexistent', '-k', 'small')
-        self.assertRegex(told, r'SKIPPED.*cannot find /nonexistent')
+        with self.assertRaisesRegex(AssertionError, '--rsslag /nonexistent: no such program'):  # it is on stderr
+            self.pytest('--rsslag', '/nonexistent', '-k', 'small')
 
 
 if __name__ == '__main__':
