@@ -8,7 +8,7 @@
  *     struct rsslag_error error = RSSLAG_ERROR_INIT;
  *
  *     if (rsslag_open(NULL, &handle, &error) != RSSLAG_OK || rsslag_exact(handle, pid, &reading, &error) != RSSLAG_OK)
- *         errx(1, "%s; %s", error.what, error.remedy);
+ *         errx(1, "%s; %s", error.what, error.remedy);          the remedy may be empty
  *     printf("%lld bytes\n", (long long)(reading.rss * reading.page_size));
  *     rsslag_close(handle);
  *
@@ -51,7 +51,7 @@ enum rsslag_status {
     RSSLAG_ERROR_GONE = 2,        /* no such process */
     RSSLAG_ERROR_NO_MEMORY = 3,   /* the process has no memory: a zombie or a kernel thread */
     RSSLAG_ERROR_DENIED = 4,      /* missing privileges; `remedy` names them */
-    RSSLAG_ERROR_UNSUPPORTED = 5, /* not possible on this kernel or machine */
+    RSSLAG_ERROR_UNSUPPORTED = 5, /* not possible here: e.g. not mounted, or excluded by options */
     RSSLAG_ERROR_IO = 6,          /* reading failed, or a file has invalid contents */
     RSSLAG_ERROR_INTERNAL = 7     /* a bug in the library, or out of memory */
 };
@@ -61,10 +61,10 @@ enum rsslag_status {
  *
  *              requires                           cost of one process                       provides
  *   BPF        CAP_BPF, CAP_PERFMON, Linux 5.8    50 to 200 us for 100 threads              everything
- *   FILE       `rsslag mount` by root, once       10 us for the caller, else 5 us for each  members, cached, lag
- *                                                 process of the machine
- *   STATUS     a kernel with an exact status      50 us                                     members, lag
- *   ROLLUP     the same user, or CAP_SYS_PTRACE   0.2 us a page, so 40 ms a GiB; holds      rss, swap, lag
+ *   FILE       `rsslag mount` by root, once       10 us for the caller, else 5 us for each  members, cached_rss, lag,
+ *                                                 process of the machine                    bound
+ *   STATUS     a kernel with an exact status      50 to 150 us                              members, lag, bound
+ *   ROLLUP     the same user, or CAP_SYS_PTRACE   0.2 us a page, so 40 ms a GiB; holds      rss, swap, lag, bound
  *                                                 the process's mmap_lock meanwhile
  *
  * An experiment with 24 pages of the calling process determines whether status is exact on this kernel, and whether
@@ -83,7 +83,7 @@ enum rsslag_scheme {
 /* The fields of a reading that are known besides rss. Unknown ones are 0. */
 enum rsslag_known {
     RSSLAG_KNOWN_MEMBERS = 1,   /* exact, by member */
-    RSSLAG_KNOWN_FLUSHED = 2,   /* flushed and cached, by member */
+    RSSLAG_KNOWN_FLUSHED = 2,   /* flushed and cached, by member, with swap */
     RSSLAG_KNOWN_CACHED = 4,    /* cached_rss */
     RSSLAG_KNOWN_LAG = 8,       /* lag */
     RSSLAG_KNOWN_BOUND = 16,    /* bound and bound_rss */
@@ -159,7 +159,8 @@ RSSLAG_API int rsslag_open(const struct rsslag_options *options, struct rsslag_h
 /* Closes a handle; NULL is ignored. No other thread may be in a call with the handle. */
 RSSLAG_API void rsslag_close(struct rsslag_handle *handle);
 
-/* Returns RSSLAG_OK if this handle can use `way` (one of enum rsslag_way), else the status and, in `error`, the reason.
+/* Returns RSSLAG_OK if this handle can use `way` (one of enum rsslag_way), though perhaps not for each process, else the
+ * status and, in `error`, the reason.
  * ARGUMENT: `way` is invalid, or the handle is from before a fork(). May run the experiment (STATUS and ROLLUP). */
 RSSLAG_API int rsslag_why_not(struct rsslag_handle *handle, uint32_t way, struct rsslag_error *error);
 
@@ -171,7 +172,7 @@ RSSLAG_API int rsslag_exact(struct rsslag_handle *handle, int pid, struct rsslag
 RSSLAG_API int rsslag_exact_self(struct rsslag_handle *handle, struct rsslag_reading *reading, struct rsslag_error *error);
 
 /* Reads all processes of the caller's PID namespace that have memory, all in the same way. Each process that shares
- * memory is listed with all of it. Takes 5 us per process by FILE and by BPF. Free the list with rsslag_list_free().
+ * memory is listed with all of it. Takes 5 to 10 us per process by FILE and by BPF. Free the list with rsslag_list_free().
  * Errors: ARGUMENT, DENIED, UNSUPPORTED, IO, INTERNAL; *list is NULL then. */
 RSSLAG_API int rsslag_all(struct rsslag_handle *handle, struct rsslag_list **list, struct rsslag_error *error);
 

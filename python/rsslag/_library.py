@@ -4,6 +4,7 @@ import ctypes
 import dataclasses
 import enum
 import functools
+import operator
 import os
 
 from ._reading import Amount, Members, Reading, Readings
@@ -173,7 +174,7 @@ class Handle:
         """The Reading of the process with this PID, by default of the calling process. Errors as rsslag.exact()."""
         if pid is None:
             return self.self_exact()
-        if not -2**31 <= pid < 2**31:  # ctypes would truncate it
+        if not -2**31 <= operator.index(pid) < 2**31:  # ctypes would truncate it
             raise BadArgument(f'{pid} is not a PID')
         raw = CReading(ctypes.sizeof(CReading))
         _call('exact', self._open(), pid, ctypes.byref(raw))

@@ -31,26 +31,45 @@ class Members:
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """One process at one moment."""
+    """One process at one moment. What this way of reading does not provide is None.
+
+    pid, comm     comm is decoded by os.fsdecode()
+    way           how it was read: 'BPF', 'file', 'status', 'smaps_rollup'
+    scheme        how the kernel caches: 'thread', 'cpu', 'plain', 'unknown'
+    page_size     bytes
+    rss           exact: file + anon + shmem
+    lag           what a reader of the flushed counters, such as /proc/PID/stat, misses
+    cached_rss    what threads or CPUs cache of file, anon and shmem together
+    bound_rss     the most that they may cache
+    hard_bound    the process never exceeds the bound; False: it seldom does
+    exact         flushed + cached, by member
+    flushed       the mm's own counters
+    cached        updates that threads or CPUs cache
+    bound         the most that may be cached of each member
+    swap, threads
+    moved         it changed while it was read: pages may be missing or count twice
+    foreign       other processes share its mm, and what their threads cache is not included
+    took_ns       duration of the reading; for all(), of the whole pass
+    """
     pid: int
-    comm: str                          # decoded by os.fsdecode()
-    way: str                           # how it was read: 'BPF', 'file', 'status', 'smaps_rollup'
-    scheme: str                        # how the kernel caches: 'thread', 'cpu', 'plain', 'unknown'
-    page_size: int                     # bytes
-    rss: Amount                        # exact
-    lag: typing.Optional[Amount]       # what a reader of the flushed counters, such as /proc/PID/stat, misses
+    comm: str
+    way: str
+    scheme: str
+    page_size: int
+    rss: Amount
+    lag: typing.Optional[Amount]
     cached_rss: typing.Optional[Amount]
-    bound_rss: typing.Optional[Amount]  # the most that may be cached
-    hard_bound: bool                   # the process never exceeds the bound; False: it seldom does
-    exact: typing.Optional[Members]    # flushed + cached, by member
-    flushed: typing.Optional[Members]  # the mm's own counters
-    cached: typing.Optional[Members]   # updates that threads or CPUs cache
+    bound_rss: typing.Optional[Amount]
+    hard_bound: bool
+    exact: typing.Optional[Members]
+    flushed: typing.Optional[Members]
+    cached: typing.Optional[Members]
     bound: typing.Optional[Members]
     swap: typing.Optional[Amount]
     threads: typing.Optional[int]
-    moved: bool    # it changed while it was read: pages may be missing or count twice
-    foreign: bool  # other processes share its mm, and what their threads cache is not included
-    took_ns: int   # duration of the reading; for all(), of the whole pass
+    moved: bool
+    foreign: bool
+    took_ns: int
 
 
 class Readings(list):
