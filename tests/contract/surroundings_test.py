@@ -260,7 +260,7 @@ class ClockThatJumps(TracingTest):
             finally:
                 jumps.join()
                 target.kill()
-            self.assertLess(time.monotonic() - begin, 30)
+            self.assertLess(time.monotonic() - begin, 1800)  # a wait by this clock would take an hour
             self.assertEqual((ran.status, ran.err), (0, ''), ran)
             *ticks, summary = ran.documents()
             self.assertGreater(len(ticks), 5)
