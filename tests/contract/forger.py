@@ -30,6 +30,8 @@ def number(value):
 
 
 def signed(value):
+    """Addresses of the kernel wrap, as in the 64 bits that the format has for them."""
+    value -= 2**64 if value >= 2**63 else 0
     return number(value << 1 if value >= 0 else (-value << 1) - 1)
 
 

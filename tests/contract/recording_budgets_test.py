@@ -156,6 +156,17 @@ class Use:
             self.err = err.read().decode()
 
 
+class Forgeries(unittest.TestCase):
+    def test_updates_are_of_a_known_mm(self):
+        """Otherwise the hostile recordings are cheap to read."""
+        for flags in (9, 4):
+            with self.subTest(flags=flags), tempfile.NamedTemporaryFile() as file:
+                file.write(Forger().recording([attach(PID, ADDRESS) + updates(3, flags) + watermark(1 << 40)]))
+                file.flush()
+                rows = contract.rsslag('export', '--rows-only', file.name).documents()
+                self.assertEqual([row['known'] for row in rows if row['type'] == 'update'], [True] * 3)
+
+
 @long_only('it measures time and memory')
 class RecordingBudgets(unittest.TestCase):
     @classmethod
