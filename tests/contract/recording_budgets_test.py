@@ -22,7 +22,7 @@ ADDRESS = 0xffff888100000000
 PID = 4711
 ALL = bool(os.environ.get('RSSLAG_TEST_BUDGETS'))
 # One of each kind; the others take too long for the gate.
-QUICK = ('words', 'answers to one call', 'faults of more and more tasks', 'CPUs of many mms', 'causes', 'time that jumps, version 1',
+QUICK = ('words', 'updates of a process without tasks', 'answers to one call', 'faults of more and more tasks', 'CPUs of many mms', 'causes', 'time that jumps, version 1',
          'records with no watermark', 'readings of one tick', 'a long name', 'words about all mappings')
 ENOUGH = 3 << 30  # bytes of address space, so that a failing test does not use up the machine's memory
 
@@ -74,6 +74,16 @@ def named(count):
                 text((number(1) + number(2)) * (count // 2)) + text(b''))
 
 
+def orphans(tasks_, batches):
+    """Updates by the leader of a group that has no tasks, next to a group with many."""
+    crowd = task(PID + 1, PID + 1) + task(PID + 1, 1) * (tasks_ - 1)
+    many = 16384
+    key = number(1) + number(9 | 32) + signed(PID) + signed(ADDRESS) + number(1 << 16) + number(0)
+    alike = batch(many, key, number(0) + number(1) * (many - 1), signed(1000) * many, b'', signed(1) * many, signed(0) * many)
+    return (item(15, signed(PID + 1) + counters(ADDRESS + 4096, crowd, tasks_) + signed(0) * 2 + number(0)) +
+            item(15, signed(PID) + counters(ADDRESS) + signed(0) * 2 + number(0)) + alike * batches + watermark(2**50))
+
+
 def hostile(forger):
     """{name: function that writes the hostile recording}."""
     make = forger.recording
@@ -90,6 +100,7 @@ def hostile(forger):
         'CPUs of many mms': lambda: make([updates(many, 256, True)], header=forger.header(2, 8192, scheme=CPU)),
         'losses': lambda: make([filled(item(13, signed(0) + number(1) + number(1) + text(b'no_room') + number(7)))] * 30),
         'causes': lambda: make([whole(30_000_000, text(b'') + number(1), kind=13, before=signed(0) + number(9))]),
+        'updates of a process without tasks': lambda: make([orphans(200_000, 10)]),
         'gaps': lambda: make([filled(item(12, number(1) * 2))]),
         'time that jumps': lambda: make([filled(jumps, 1 << 20)]),
         'records with no watermark': lambda: make([storm] * 4),

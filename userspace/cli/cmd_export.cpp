@@ -17,6 +17,7 @@
 #include "file_budget.h"
 #include "system/signals.h"
 #include "terminal/output.h"
+#include "terminal/rescue.h"
 
 namespace rsslag::cli {
 namespace {
@@ -84,12 +85,14 @@ int export_rows(const ExportOptions &options, FileBudget &budget) {
         if (options.format == "sqlite" && file->path().empty())
             return fail({Kind::BadInput, core::printable(*options.output) + " cannot hold a database", 0,
                          "name a regular file"});
+        if (!file->path().empty()) terminal::remove_at_death(file->path());
     }
     const auto sink = sink_of(options, file);
     system::StopSignals stop;
     const auto written = analysis::emit_rows(
         options.file, *sink, [&](std::uint64_t work) { return stop.stop_requested() || budget.spent(work); });
     if (!written) return fail(written.error());
+    budget.done();
     if (budget.was_spent()) return kBadInput;
     if (*written == analysis::Stopped::Yes) {
         if (file) terminal::print_error(core::printable(*options.output) + " was not written: a signal stopped rsslag");

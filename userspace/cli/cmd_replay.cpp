@@ -97,7 +97,8 @@ int replay_file(const ReplayOptions &options, const documents::TextStyle &style,
     const auto from_ns = static_cast<std::uint64_t>(from.count()) * 1'000'000;
     if (options.format.empty() && !options.events && terminal::Screen::possible()) {
         chosen.stop = [&budget](std::uint64_t work) { return budget.spent(work); };
-        const Status shown = session::replay_on_screen(options.file, chosen, {from_ns, options.speed}, style);
+        const Status shown = session::replay_on_screen(
+            options.file, chosen, {from_ns, options.speed, [&budget] { budget.restart(); }}, style);
         return shown ? kDone : fail(shown.error());
     }
     const session::Format format = options.format == "csv"     ? session::Format::Csv

@@ -17,6 +17,7 @@
 #include "report/report_builder.h"
 #include "system/signals.h"
 #include "terminal/output.h"
+#include "terminal/rescue.h"
 #include "terminal/style.h"
 
 namespace rsslag::cli {
@@ -60,24 +61,19 @@ core::Result<std::vector<Picture>> open_pictures(const ReportOptions &options) {
         if (!*name) continue;
         auto opened = exporters::OutputFile::open(**name, options.force, options.file);
         if (!opened) return opened.error();
+        if (!opened->path().empty()) terminal::remove_at_death(opened->path());
         pictures.push_back({std::move(*opened), draw});
     }
     return pictures;
 }
 
-Status draw(std::vector<Picture> &pictures, const Report &report) {
-    for (Picture &picture : pictures) {
-        if (Status written = picture.file.write(picture.draw(report)); !written) return written;
-        if (Status done = picture.file.commit(); !done) return done;
-    }
-    return core::success();
+std::string text_of(const ReportOptions &options, const Report &report, const std::optional<Report> &other,
+                    const report::ReportStyle &style) {
+    if (other) return options.json ? diff_json(*other, report) : diff_text(*other, report, style);
+    return options.json ? report_json(report) : report_text(report, style);
 }
 
-int show(const ReportOptions &options, const Report &report, const std::optional<Report> &other,
-         const report::ReportStyle &style) {
-    const std::string text = other ? options.json ? diff_json(*other, report) : diff_text(*other, report, style)
-                             : options.json ? report_json(report)
-                                            : report_text(report, style);
+int show(const ReportOptions &options, const Report &report, const std::string &text) {
     const Status printed = terminal::print(text);
     const int written = printed ? kDone : fail(printed.error());
     const int checked = check_claims(report::evaluate(options.claims.claims, report), written);
@@ -106,8 +102,13 @@ int report(ReportOptions &options, const documents::TextStyle &text, FileBudget 
         terminal::print_error("no condition was checked: a signal stopped rsslag");
         return kDoesNotHold;
     }
-    if (const Status drawn = draw(*pictures, **report); !drawn) return fail(drawn.error());
-    return show(options, **report, *other, style);
+    for (Picture &picture : *pictures)
+        if (const Status drawn = picture.file.write(picture.draw(**report)); !drawn) return fail(drawn.error());
+    const std::string shown = text_of(options, **report, *other, style);
+    budget.done();
+    for (Picture &picture : *pictures)
+        if (const Status placed = picture.file.commit(); !placed) return fail(placed.error());
+    return show(options, **report, shown);
 }
 
 }  // namespace

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <csignal>
 #include <ctime>
 #include <filesystem>
 #include <new>
@@ -14,6 +17,12 @@
 
 #include "core/text.h"
 #include "exit_status.h"
+#include "terminal/output.h"
+#include "terminal/rescue.h"
+
+#ifndef sigev_notify_thread_id  // glibc before 2.36
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
 
 namespace rsslag::cli {
 namespace {
@@ -24,6 +33,12 @@ constexpr std::uint64_t kMemory = std::uint64_t{224} << 20;
 constexpr std::uint64_t kWork = 300'000'000, kWorkOfByte = 64;
 /// CPU time for reading all records: 60 % of 10 s and of 1 s per 4 MB. The rest is for the work after the last record.
 constexpr double kSeconds = 6, kSecondsOfByte = 0.6 / 4e6;
+/// CPU time per byte for a recording that is not as dense as that: twice what the slowest export of a recording of a
+/// tracer takes, whose records have a byte or more each. Small files do not gain from it.
+constexpr double kSecondsOfSparseByte = 10e-6;
+/// The command ends at this multiple of the time for reading.
+constexpr double kToTheEnd = 1.5;
+constexpr const char *kTooLong = "reading it takes too long";
 
 double cpu_seconds() {
     timespec now{};
@@ -54,28 +69,79 @@ FileBudget::FileBudget(std::vector<std::string> files) : files_(std::move(files)
         bytes_ += size_of(file);
 }
 
-bool FileBudget::spent(std::uint64_t work) {
+FileBudget::~FileBudget() {
+    done();
+}
+
+double FileBudget::seconds() const {
     const auto bytes = static_cast<double>(bytes_);
-    spent_ = spent_ || (work > kWork + kWorkOfByte * bytes_ && cpu_seconds() > kSeconds + kSecondsOfByte * bytes);
+    const double least = kSeconds + kSecondsOfByte * bytes;
+    return dense_ ? least : std::max(least, kSecondsOfSparseByte * bytes);
+}
+
+bool FileBudget::spent(std::uint64_t work) {
+    if (!dense_ && work > kWork + kWorkOfByte * bytes_) {
+        dense_ = true;
+        set_deadline();
+    }
+    spent_ = spent_ || cpu_seconds() > began_ + seconds();
     return spent_;
 }
 
-int FileBudget::refuse(const std::string &why) const {
+core::Error FileBudget::refusal(const std::string &why) const {
     std::vector<std::string> names;
     for (const std::string &file : files_)
         names.push_back(core::printable(file));
-    return fail({core::Kind::BadInput,
-                 fmt::format("{} holds far more than its size allows: {}", fmt::join(names, " or "), why), 0,
-                 "name a recording that rsslag wrote"});
+    return {core::Kind::BadInput,
+            fmt::format("{} holds far more than its size allows: {}", fmt::join(names, " or "), why), 0,
+            "name a recording that rsslag wrote"};
+}
+
+/// The signal goes to this thread, so it interrupts this thread alone, and none comes once done() has returned.
+void FileBudget::start_clock() {
+    began_ = cpu_seconds();
+    const core::Error error = refusal(kTooLong);
+    terminal::end_at_deadline(terminal::error_text(error.what + "; " + error.remedy), exit_status(error.kind));
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = SIGXCPU;
+    event.sigev_notify_thread_id = gettid();
+    timer_t timer{};
+    if (timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) != 0) return;  // spent() is still asked
+    timer_ = timer;
+    set_deadline();
+}
+
+void FileBudget::set_deadline() {
+    if (!timer_) return;
+    const double at = began_ + kToTheEnd * seconds();
+    itimerspec when{};
+    when.it_value.tv_sec = static_cast<std::time_t>(at);
+    when.it_value.tv_nsec = static_cast<long>((at - std::floor(at)) * 1e9);
+    timer_settime(*timer_, TIMER_ABSTIME, &when, nullptr);
+}
+
+void FileBudget::restart() {
+    began_ = cpu_seconds();
+    set_deadline();
+}
+
+void FileBudget::done() {
+    if (timer_) timer_delete(*timer_);
+    timer_.reset();
+    terminal::forget_deadline();
 }
 
 int FileBudget::run(const std::function<int()> &read) {
     hold_memory_to(kMemory + bytes_);
+    start_clock();
     try {
         const int status = read();
-        return spent_ ? refuse("reading it takes too long") : status;
+        done();
+        return spent_ ? fail(refusal(kTooLong)) : status;
     } catch (const std::bad_alloc &) {
-        return refuse(fmt::format("reading it takes more than {} MiB of memory", (kMemory + bytes_) >> 20));
+        done();
+        return fail(refusal(fmt::format("reading it takes more than {} MiB of memory", (kMemory + bytes_) >> 20)));
     }
 }
 

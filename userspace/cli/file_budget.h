@@ -2,29 +2,48 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "core/result.h"
 
 namespace rsslag::cli {
 
 /// Limits the cost of reading recordings by the total size of the files. Memory: 256 MiB plus that size, enforced by
-/// RLIMIT_DATA. CPU time: 10 s plus 1 s for each 4 MB, only for recordings that are far denser than those of a tracer.
+/// RLIMIT_DATA. CPU time: 10 s plus 1 s for each 4 MB; 15 us for each byte, if that is more and the recording is not
+/// far denser than those of a tracer. A timer ends rsslag if a single step takes longer; it first restores the terminal
+/// and removes the files of terminal::remove_at_death().
 class FileBudget {
   public:
     explicit FileBudget(std::vector<std::string> files);
+    ~FileBudget();
+    FileBudget(const FileBudget &) = delete;
+    FileBudget &operator=(const FileBudget &) = delete;
 
     /// Whether the CPU time is spent. `work`: analysis::Replay::work() so far. Once true, it stays true.
     bool spent(std::uint64_t work);
     bool was_spent() const { return spent_; }
+    /// The time starts again: a screen has shown what the user asked for.
+    void restart();
+    /// No limit of time from here on. Call it before an output file is put in its place.
+    void done();
     /// Calls `read` and returns its status. If memory or time is spent, prints an error and returns kBadInput.
     int run(const std::function<int()> &read);
 
   private:
-    int refuse(const std::string &why) const;
+    core::Error refusal(const std::string &why) const;
+    double seconds() const;
+    void start_clock();
+    void set_deadline();
 
     std::vector<std::string> files_;
     std::uint64_t bytes_ = 0;  ///< of all files
+    double began_ = 0;         ///< CPU time of the process
+    std::optional<timer_t> timer_;
+    bool dense_ = false;
     bool spent_ = false;
 };
 

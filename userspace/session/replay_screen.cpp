@@ -98,6 +98,7 @@ class Player : public analysis::TraceObserver {
                                        std::chrono::duration<double, std::nano>(now - before).count() * speed_));
             before = now;
             notify();
+            if (start.answered && !leaving()) start.answered();
             if (stop_.wait(kKeys)) break;
             look_at_keys();
             while (!typed_.empty() && !leaving()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "analysis/replay.h"
@@ -11,8 +12,9 @@ namespace rsslag::session {
 
 /// How a replay on the screen starts.
 struct ReplayStart {
-    std::uint64_t from_ns = 0;  ///< since the start of the recording
-    double speed = 1;           ///< 1: real time
+    std::uint64_t from_ns = 0;                 ///< since the start of the recording
+    double speed = 1;                          ///< 1: real time
+    std::function<void()> answered = nullptr;  ///< called whenever the screen shows what was asked for
 };
 
 /// Shows a recording on the live screen until a key, a signal or options.stop ends it. Errors as

@@ -24,10 +24,13 @@ core::Status print(std::string_view text, int fd) {
     return core::success();
 }
 
+std::string error_text(const std::string &line) {
+    return fmt::format("rsslag: {}\n", core::harmless(line, locale_is_utf8()));
+}
+
 void print_error(const std::string &line) {
-    const std::string text = fmt::format("rsslag: {}\n", core::harmless(line, locale_is_utf8()));
     // An error of writing stderr cannot be reported.
-    std::ignore = print(text, STDERR_FILENO);
+    std::ignore = print(error_text(line), STDERR_FILENO);
 }
 
 }  // namespace rsslag::terminal

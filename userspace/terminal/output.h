@@ -20,6 +20,8 @@ inline bool reader_closed(const core::Error &error) {
     return error.kind == core::Kind::Io && error.err == EPIPE;
 }
 
+/// The text that print_error() writes.
+std::string error_text(const std::string &line);
 /// Writes one line to stderr through core::harmless().
 void print_error(const std::string &line);
 

@@ -28,10 +28,15 @@ struct Rescue {
     int nowhere = -1;  ///< /dev/null
     std::array<struct sigaction, NSIG> before{};
     std::array<bool, NSIG> caught{};
-    std::array<char, PATH_MAX> path{};
-    std::atomic<bool> remove = false;
+    std::array<std::array<char, PATH_MAX>, 2> paths{};
+    std::atomic<std::size_t> removed = 0;  ///< the number of paths in use
+    std::atomic<bool> drawn = false;       ///< the terminal is to be restored
+    std::string line;                      ///< written to stderr after a deadline
+    int status = 0;                        ///< the exit status after a deadline
+    std::atomic<bool> deadline = false;
+    struct sigaction before_deadline {};
 };
-static_assert(std::atomic<bool>::is_always_lock_free);
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::size_t>::is_always_lock_free);
 Rescue rescue;
 
 /// A background process must not touch the terminal: that would stop it (SIGTTOU). Without job control it may.
@@ -54,13 +59,26 @@ void restore_terminal() {
 
 /// Makes only async-signal-safe calls. The raised signal is delivered again, with its default action.
 void on_death(int signal) {
-    if (is_ours()) restore_terminal();
-    if (rescue.remove) unlink(rescue.path.data());
+    if (rescue.drawn && is_ours()) restore_terminal();
+    for (std::size_t i = 0; i < rescue.removed; ++i)
+        unlink(rescue.paths[i].data());
+    if (signal == SIGXCPU && rescue.deadline) {
+        [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, rescue.line.data(), rescue.line.size());
+        _exit(rescue.status);
+    }
     sigset_t just_this;
     sigemptyset(&just_this);
     sigaddset(&just_this, signal);
     raise(signal);
     pthread_sigmask(SIG_UNBLOCK, &just_this, nullptr);
+}
+
+struct sigaction rescuing() {
+    struct sigaction action {};
+    action.sa_handler = on_death;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigfillset(&action.sa_mask);
+    return action;
 }
 
 }  // namespace
@@ -70,10 +88,8 @@ void restore_at_death(const std::string &restore, const termios &modes) {
     std::memcpy(rescue.bytes.data(), restore.data(), rescue.size);
     rescue.modes = modes;
     rescue.nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    struct sigaction action {};
-    action.sa_handler = on_death;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigfillset(&action.sa_mask);
+    rescue.drawn = true;
+    const struct sigaction action = rescuing();
     for (int signal = 1; signal < NSIG; ++signal) {
         struct sigaction &before = rescue.before[static_cast<std::size_t>(signal)];
         const bool spared = std::find(kSpared.begin(), kSpared.end(), signal) != kSpared.end();
@@ -84,16 +100,34 @@ void restore_at_death(const std::string &restore, const termios &modes) {
 }
 
 void remove_at_death(const std::string &path) {
-    if (path.size() >= rescue.path.size()) return;
-    std::memcpy(rescue.path.data(), path.c_str(), path.size() + 1);
-    rescue.remove = true;
+    const std::size_t place = rescue.removed;
+    if (place == rescue.paths.size() || path.size() >= rescue.paths[place].size()) return;
+    std::memcpy(rescue.paths[place].data(), path.c_str(), path.size() + 1);
+    rescue.removed = place + 1;
 }
 
 void keep_at_death() {
-    rescue.remove = false;
+    rescue.removed = 0;
+}
+
+void end_at_deadline(std::string line, int status) {
+    rescue.line = std::move(line);
+    rescue.status = status;
+    rescue.deadline = true;
+    const struct sigaction action = rescuing();
+    sigaction(SIGXCPU, &action, &rescue.before_deadline);
+    sigset_t just_this;
+    sigemptyset(&just_this);
+    sigaddset(&just_this, SIGXCPU);
+    pthread_sigmask(SIG_UNBLOCK, &just_this, nullptr);
+}
+
+void forget_deadline() {
+    if (rescue.deadline.exchange(false)) sigaction(SIGXCPU, &rescue.before_deadline, nullptr);
 }
 
 void forget_restoring() {
+    rescue.drawn = false;
     for (int signal = 1; signal < NSIG; ++signal) {
         bool &caught = rescue.caught[static_cast<std::size_t>(signal)];
         if (std::exchange(caught, false)) sigaction(signal, &rescue.before[static_cast<std::size_t>(signal)], nullptr);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cli/file_budget.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+
+#include "core/fd.h"
+#include "terminal/rescue.h"
+
+namespace rsslag::cli {
+namespace {
+
+// SIGXCPU is the signal of the timer: raised here instead of using up the CPU time. Each test runs in a child, since a
+// budget limits the memory of its process.
+
+TEST(FileBudget, EndsInTheMiddleOfAStepWithARefusal) {
+    FileBudget budget({"a.rsslag"});
+    EXPECT_EXIT(
+        _exit(budget.run([] {
+            raise(SIGXCPU);
+            return 0;
+        })),
+        testing::ExitedWithCode(2),
+        "^rsslag: a.rsslag holds far more than its size allows: reading it takes too long; name a recording that "
+        "rsslag wrote\n$");
+}
+
+TEST(FileBudget, LeavesNoIncompleteFile) {
+    std::array<std::string, 2> files{testing::TempDir() + "one.XXXXXX", testing::TempDir() + "two.XXXXXX"};
+    for (std::string &file : files)
+        const core::Fd made(mkstemp(file.data()));
+    FileBudget budget({"a.rsslag"});
+    EXPECT_EXIT(_exit(budget.run([&files] {
+                    for (const std::string &file : files)
+                        terminal::remove_at_death(file);
+                    raise(SIGXCPU);
+                    return 0;
+                })),
+                testing::ExitedWithCode(2), "takes too long");
+    for (const std::string &file : files)
+        EXPECT_NE(access(file.c_str(), F_OK), 0) << file;
+}
+
+TEST(FileBudget, IsOverOnceTheOutputIsComplete) {
+    FileBudget budget({"a.rsslag"});
+    EXPECT_EXIT(_exit(budget.run([&budget] {
+                    budget.done();
+                    raise(SIGXCPU);
+                    return 0;
+                })),
+                testing::KilledBySignal(SIGXCPU), "^$");
+}
+
+}  // namespace
+}  // namespace rsslag::cli
