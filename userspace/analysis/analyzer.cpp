@@ -205,7 +205,7 @@ void Analyzer::State::operator()(event::Stop &event) {
     const std::uint64_t known = order.records() + losses.lost();
     if (order.malformed() > 0 && known < losses.sent) malformed_rest = losses.sent - known;
     count_losses(now.t_ns);
-    order.until(UINT64_MAX, [this](const auto &record) { apply(record); });
+    order.until(UINT64_MAX, [this](const auto &record) { apply_next(record); });
     emit_mappings(UINT64_MAX);
     ledger.advance(now.t_ns);
     ledger.settle_all();

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,6 +48,9 @@ struct AnalyzerOptions {
     bool ended_tasks = false;
     bool counting = false;              ///< --mode counts
     TraceObserver *observer = nullptr;  ///< must outlive the analyzer; may be null
+    /// Called occasionally, even within apply(), with work(). If it returns true, the rest of the event and all later
+    /// records are dropped.
+    std::function<bool(std::uint64_t work)> stop = nullptr;
 };
 
 /// A group whose exec is awaited.

@@ -90,6 +90,7 @@ void Analyzer::State::emit_mappings(std::uint64_t until_ns) {
     while (!mappings.empty() && mappings.begin()->first <= until_ns) {
         const auto next = mappings.extract(mappings.begin());
         std::visit([this](const auto &each) { mapping_bytes -= bytes_of(each); }, next.mapped());
+        if (stopped()) continue;
         if (recent) std::visit([this](const auto &each) { recent->note(each); }, next.mapped());
         if (records == nullptr) continue;
         if (const auto *const change = std::get_if<core::MappingChange>(&next.mapped())) {
@@ -102,7 +103,7 @@ void Analyzer::State::emit_mappings(std::uint64_t until_ns) {
 
 /// Applies all records from before that time to the ledger.
 void Analyzer::State::apply_until(std::uint64_t t_ns) {
-    order.until(t_ns, [this](const auto &record) { apply(record); });
+    order.until(t_ns, [this](const auto &record) { apply_next(record); });
     if (t_ns > 0) catch_up_mappings(t_ns - 1);
     ledger.advance(t_ns);
     take_ended_tasks();

@@ -62,6 +62,8 @@ struct Analyzer::State {
     core::OwnCost own;
     std::uint64_t seq = 0;
     std::uint64_t work = 0;
+    std::uint64_t steps = 0;           ///< calls of stopped()
+    bool stop = false;                 ///< options.stop has returned true
     std::uint64_t complete_until = 0;  ///< of the last watermark
     core::Losses counted;              ///< the kernel's last counts
     core::Losses losses;               ///< since the first event, including malformed records and gaps
@@ -124,6 +126,16 @@ struct Analyzer::State {
     }
     void moment(const event::Moment &at) {
         if (at.t_ns >= now.t_ns) now = at;
+    }
+    /// Whether the caller of the analyzer asks it to stop; for each step of work that a single event may have many of.
+    bool stopped() {
+        constexpr std::uint64_t kSteps = 1024;
+        if (!stop && options.stop && ++steps % kSteps == 0) stop = options.stop(work);
+        return stop;
+    }
+    template <class Record>
+    void apply_next(const Record &record) {
+        if (!stopped()) apply(record);
     }
     void apply(const rsslag_update &update);
     void apply(const rsslag_fault &fault);

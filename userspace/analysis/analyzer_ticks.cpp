@@ -115,7 +115,7 @@ std::vector<core::EndedTask> Analyzer::State::ended_tasks_of(const core::MmView 
 /// Last ticks of ended processes; `all`: even if records of their end may be missing.
 void Analyzer::State::finish_all(bool all) {
     for (const core::Ended &each : ledger.take_ended(all))
-        finish(each);
+        if (!stopped()) finish(each);
 }
 
 core::Tick Analyzer::State::unread_tick(const Traced &entry, const core::GroupView &group, const core::MmView &mm) {

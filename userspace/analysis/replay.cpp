@@ -99,6 +99,7 @@ core::Result<Replay> Replay::open(const std::string &path, TraceObserver *observ
     chosen.ended_tasks = options.ended_tasks;
     chosen.counting = header.counting;
     chosen.observer = observer;
+    chosen.stop = options.stop;
     if (options.from) reader->seek(*options.from);
     auto state = std::make_unique<State>(std::move(*reader), chosen);
     state->mid_tick = options.from.has_value();

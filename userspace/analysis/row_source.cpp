@@ -69,9 +69,12 @@ core::Result<Stopped> emit_rows(const std::string &path, exporters::Sink &sink, 
     if (!more) {
         ReplayResult end = replay->finish();
         if (Status reported = maker.finish(); !reported) return reported.error();
-        if (Status ended = sink.end(ending_of(std::move(end))); !ended) return ended.error();
-        return Stopped::No;
+        const Status ended = sink.end(ending_of(std::move(end)));
+        if (ended) return Stopped::No;
+        if (stop(replay->work())) return Stopped::Yes;  // the sink was interrupted
+        return ended.error();
     }
+    if (stop(replay->work())) return Stopped::Yes;
     return maker.finish().error();
 }
 

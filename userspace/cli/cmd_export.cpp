@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -65,13 +66,14 @@ class MissingToStderr final : public exporters::Sink {
     std::unique_ptr<exporters::Sink> sink_;
 };
 
-std::unique_ptr<exporters::Sink> sink_of(const ExportOptions &options, std::optional<exporters::OutputFile> &file) {
+std::unique_ptr<exporters::Sink> sink_of(const ExportOptions &options, std::optional<exporters::OutputFile> &file,
+                                         std::function<bool()> stop) {
     const exporters::Write write = [&file](std::string_view text) {
         return file ? file->write(text) : terminal::print(text);
     };
     const auto head = options.rows_only ? exporters::Head::No : exporters::Head::Yes;
     if (options.format == "csv") return std::make_unique<MissingToStderr>(exporters::csv_sink(write, head));
-    if (options.format == "sqlite") return exporters::sqlite_sink(file->path());
+    if (options.format == "sqlite") return exporters::sqlite_sink(file->path(), std::move(stop));
     return options.format == "perfetto" ? exporters::perfetto_sink(write) : exporters::jsonl_sink(write, head);
 }
 
@@ -87,8 +89,8 @@ int export_rows(const ExportOptions &options, FileBudget &budget) {
                          "name a regular file"});
         if (!file->path().empty()) terminal::remove_at_death(file->path());
     }
-    const auto sink = sink_of(options, file);
     system::StopSignals stop;
+    const auto sink = sink_of(options, file, [&] { return stop.stop_requested() || budget.spent(0); });
     const auto written = analysis::emit_rows(
         options.file, *sink, [&](std::uint64_t work) { return stop.stop_requested() || budget.spent(work); });
     if (!written) return fail(written.error());

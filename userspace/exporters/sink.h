@@ -47,7 +47,8 @@ std::unique_ptr<Sink> csv_sink(Write write, Head head = Head::Yes);
 /// Protocol buffers for Perfetto's UI: counter tracks of each process, instants for flushes and losses.
 std::unique_ptr<Sink> perfetto_sink(Write write);
 
-/// A SQLite database at `path`, which must not exist. It contains the documentation of its schema.
-std::unique_ptr<Sink> sqlite_sink(std::string path);
+/// A SQLite database at `path`, which must not exist. It contains the documentation of its schema. `stop` is called
+/// occasionally, also while the indexes are made; if it returns true, the sink fails.
+std::unique_ptr<Sink> sqlite_sink(std::string path, std::function<bool()> stop = nullptr);
 
 }  // namespace rsslag::exporters

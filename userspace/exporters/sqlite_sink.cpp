@@ -21,7 +21,7 @@ using core::Status;
 
 class Sqlite : public Sink {
   public:
-    explicit Sqlite(std::string path) : path_(std::move(path)) {}
+    Sqlite(std::string path, std::function<bool()> stop) : path_(std::move(path)), stop_(std::move(stop)) {}
 
     Status begin(const Facts &facts) override;
     Status row(const Row &row) override {
@@ -69,6 +69,7 @@ class Sqlite : public Sink {
     }
 
     std::string path_;
+    std::function<bool()> stop_;
     Database database_;
     Inserts in_;
     EntityIds ids_;
@@ -82,6 +83,11 @@ Status Sqlite::begin(const Facts &facts) {
                                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE, nullptr);
     database_.reset(database);
     if (opened != SQLITE_OK) return sqlite_error(database);
+    constexpr int kInstructions = 100'000;  // some milliseconds
+    if (stop_) {
+        const auto asked = [](void *self) { return static_cast<const Sqlite *>(self)->stop_() ? 1 : 0; };
+        sqlite3_progress_handler(database, kInstructions, asked, this);
+    }
     page_size_ = facts.machine.page_size;
     // No other process uses the file while it is written, and an unfinished file is deleted.
     if (Status set = execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
@@ -270,8 +276,8 @@ Status Sqlite::end(const Ending &ending) {
 
 }  // namespace
 
-std::unique_ptr<Sink> sqlite_sink(std::string path) {
-    return std::make_unique<Sqlite>(std::move(path));
+std::unique_ptr<Sink> sqlite_sink(std::string path, std::function<bool()> stop) {
+    return std::make_unique<Sqlite>(std::move(path), std::move(stop));
 }
 
 }  // namespace rsslag::exporters

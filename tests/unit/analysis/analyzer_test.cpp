@@ -494,5 +494,20 @@ TEST_F(AnalyzerTest, CountsLossesSinceItsFirstEvent) {
     EXPECT_EQ(observer.reported, ms(20)) << "the observer gets the loss";
 }
 
+TEST(AnalyzerStop, IsHeededWithinAnEvent) {
+    AnalyzerOptions options;
+    options.stop = [](std::uint64_t /*work*/) { return true; };
+    TickAnalyzer analyzer(facts(), options);
+    analyzer.apply(attach(ms(1)));
+    constexpr std::int64_t kMany = 5000;
+    for (std::int64_t i = 1; i <= kMany; ++i)
+        analyzer.apply(update(ms(2) + static_cast<std::uint64_t>(i), 1000 + i));
+    analyzer.apply(until(ms(40)));
+    analyzer.apply(reading(ms(50), 1000 + kMany));
+    const auto ticks = analyzer.apply(tick_end(ms(60)));
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_LE(ticks[0].ledger.updates, 1024U);
+}
+
 }  // namespace
 }  // namespace rsslag::analysis

@@ -181,5 +181,17 @@ TEST(SqliteSinkErrors, SaysWhatIsWrong) {
     EXPECT_NE(begun.error().what.find("database"), std::string::npos);
 }
 
+TEST(SqliteSinkErrors, IsInterruptedWhileTheDatabaseWorks) {
+    bool stop = false;
+    const auto sink = sqlite_sink(":memory:", [&stop] { return stop; });
+    ASSERT_TRUE(sink->begin(test::facts()).ok());
+    stop = true;
+    core::Status put = core::success();
+    constexpr std::uint64_t kMany = 100'000;
+    for (std::uint64_t i = 0; i < kMany && put; ++i)
+        put = sink->row(test::update(test::kSecond + i, 10, 10, core::Member::Anon, 1));
+    EXPECT_FALSE(put.ok());
+}
+
 }  // namespace
 }  // namespace rsslag::exporters
