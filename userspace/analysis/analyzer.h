@@ -18,6 +18,7 @@
 #include "core/event.h"
 #include "core/ledger.h"
 #include "core/losses.h"
+#include "core/mm_id.h"
 #include "core/raw_reading.h"
 #include "core/scheme.h"
 #include "core/tick.h"
@@ -34,7 +35,7 @@ struct Facts {
     core::Machine machine;
     core::Calibration calibration;
     std::string kernel;        ///< uname -r
-    std::uint64_t id_key = 0;  ///< key of mm_id()
+    core::IdKey id_key;        ///< key of mm_id()
     event::Moment start;       ///< start of the trace; times in ticks are relative to it
     core::Losses before;       ///< losses before the first event
 };

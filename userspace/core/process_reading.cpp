@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/process_reading.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
@@ -25,16 +23,7 @@ Finding ProcessReading::finding() const {
     return finding;
 }
 
-/// splitmix64's finalizer over the keyed address: equal addresses give equal ids within one run, and an id reveals
-/// nothing else.
-std::string mm_id(std::uint64_t key, std::uint64_t mm, std::uint64_t generation) {
-    std::uint64_t x = (mm + generation * 0x9e3779b97f4a7c15ULL) ^ key;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-    return fmt::format("{:016x}", x ^ (x >> 31));
-}
-
-ProcessReading process_reading_of(const RawReading &raw, const Machine &machine, std::uint64_t id_key) {
+ProcessReading process_reading_of(const RawReading &raw, const Machine &machine, const IdKey &id_key) {
     ProcessReading out;
     const CounterReading &reading = raw.counters();
     out.pid = raw.pid;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/mm_id.h"
 #include "core/raw_reading.h"
 #include "core/reading.h"
 #include "core/reconcile.h"
@@ -61,11 +62,7 @@ struct SnapshotDocument {
     std::vector<FailedTarget> failed;
 };
 
-/// An opaque id, equal for processes that share an mm. It mixes the kernel address with `key`, so that users cannot see
-/// the address. `generation` distinguishes mms that had the same address. Pure.
-std::string mm_id(std::uint64_t key, std::uint64_t mm, std::uint64_t generation = 0);
-
 /// Reconciles a reading. Pure.
-ProcessReading process_reading_of(const RawReading &raw, const Machine &machine, std::uint64_t id_key);
+ProcessReading process_reading_of(const RawReading &raw, const Machine &machine, const IdKey &id_key);
 
 }  // namespace rsslag::core

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/losses.h"
+#include "core/mm_id.h"
 #include "core/scheme.h"
 
 namespace rsslag::recording {
@@ -30,7 +31,7 @@ struct Header {
     std::int64_t start_unix_ns = 0;  ///< CLOCK_REALTIME at start_ns
     std::int64_t boot_unix_ns = 0;   ///< CLOCK_REALTIME at boot; start_ticks are relative to it
     std::int64_t clock_ticks = 100;  ///< start_ticks per second
-    std::uint64_t id_key = 0;        ///< the key of mm ids: core::mm_id()
+    core::IdKey id_key;              ///< the key of mm ids: core::mm_id(); the second half is 0 in old files
     // The options of the trace.
     bool follow = false;
     bool counting = false;

@@ -17,7 +17,7 @@ enum class Field : std::uint8_t {
     Calibration = 7,
     MissingHooks = 8,
     Clocks = 9,
-    IdKey = 10,
+    HalfIdKey = 10,
     Tracing = 11,
     Segment = 12,
     Before = 13,
@@ -25,7 +25,8 @@ enum class Field : std::uint8_t {
     AnonOrders = 15,
     BootId = 16,
     TraceId = 17,
-    Last = TraceId
+    IdKey = 18,
+    Last = IdKey
 };
 
 void put_field(Bytes &out, Field field, std::string_view body) {
@@ -117,7 +118,11 @@ void read_field(Field field, ByteReader &in, Header &header) {
             header.boot_unix_ns = in.signed_number();
             header.clock_ticks = read_positive(in, kMostClockTicks);
             break;
-        case Field::IdKey: header.id_key = static_cast<std::uint64_t>(in.signed_number()); break;
+        case Field::HalfIdKey: header.id_key.first = static_cast<std::uint64_t>(in.signed_number()); break;
+        case Field::IdKey:
+            header.id_key.first = static_cast<std::uint64_t>(in.signed_number());
+            header.id_key.second = static_cast<std::uint64_t>(in.signed_number());
+            break;
         case Field::Tracing:
             header.follow = in.signed_number() != 0;
             header.counting = in.signed_number() != 0;
@@ -152,7 +157,7 @@ void put_header(Bytes &out, const Header &header) {
     put_field(out, Field::MissingHooks, texts(header.missing_hooks));
     put_field(out, Field::Clocks,
               numbers(header.start_ns, header.start_unix_ns, header.boot_unix_ns, header.clock_ticks));
-    put_field(out, Field::IdKey, numbers(header.id_key));
+    put_field(out, Field::HalfIdKey, numbers(header.id_key.first));  // for readers that do not know the other field
     put_field(
         out, Field::Tracing,
         numbers(header.follow, header.counting, header.walk, header.threads, header.threads_top, header.interval_ms));
@@ -164,6 +169,7 @@ void put_header(Bytes &out, const Header &header) {
     put_field(out, Field::AnonOrders, numbers(machine.anon_orders));
     put_field(out, Field::BootId, header.boot_id);
     put_field(out, Field::TraceId, header.trace_id);
+    put_field(out, Field::IdKey, numbers(header.id_key.first, header.id_key.second));
 }
 
 std::optional<Header> read_header(std::string_view bytes) {

@@ -79,7 +79,7 @@ struct Snapshotter::State {
     Host host;
     probe::SnapshotProbe probe;
     core::Calibration calibration;
-    std::uint64_t id_key = 0;  ///< mixed into kernel addresses before they are shown or recorded
+    core::IdKey id_key;  ///< of the ids that stand for kernel addresses
 
     std::uint64_t begin_ns = 0;  ///< of the last counter reading
     std::uint64_t end_ns = 0;
@@ -132,7 +132,7 @@ core::Result<Snapshotter> Snapshotter::open(const SnapshotterOptions &options) {
         return dropped.error();
     auto walker = options.stop_waiting ? std::make_unique<Walker>(options.stop_waiting) : nullptr;
     auto state =
-        std::make_unique<State>(State{std::move(host), std::move(*probe), *calibration, 0, 0, 0, std::move(walker)});
+        std::make_unique<State>(State{std::move(host), std::move(*probe), *calibration, {}, 0, 0, std::move(walker)});
     if (getrandom(&state->id_key, sizeof(state->id_key), 0) != sizeof(state->id_key)) {
         return Error{Kind::Internal, "cannot get a random number from the kernel", 0, ""};
     }
@@ -143,7 +143,7 @@ std::string Snapshotter::mm_id(std::uint64_t mm) const {
     return core::mm_id(state_->id_key, mm);
 }
 
-std::uint64_t Snapshotter::id_key() const {
+core::IdKey Snapshotter::id_key() const {
     return state_->id_key;
 }
 

@@ -67,8 +67,8 @@ class Snapshotter {
 
     /// The id that readings show for the mm_struct at this address.
     std::string mm_id(std::uint64_t mm) const;
-    /// The random key that mm_id() mixes addresses with.
-    std::uint64_t id_key() const;
+    /// The random key of mm_id().
+    core::IdKey id_key() const;
 
     /// Machine, kernel and calibration, with the current time; no processes.
     core::SnapshotDocument document() const;

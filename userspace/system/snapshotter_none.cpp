@@ -53,8 +53,8 @@ std::string Snapshotter::mm_id(std::uint64_t /*mm*/) const {
     return "";
 }
 
-std::uint64_t Snapshotter::id_key() const {
-    return 0;
+core::IdKey Snapshotter::id_key() const {
+    return {};
 }
 
 core::Result<std::vector<core::ProcessTotal>> Snapshotter::read_all() {

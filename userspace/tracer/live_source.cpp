@@ -92,7 +92,7 @@ class LiveSource final : public Source {
 
     const core::SnapshotDocument &facts() const override { return facts_; }
     const std::vector<std::string> &missing() const override { return missing_; }
-    std::uint64_t id_key() const override { return snapshotter_.id_key(); }
+    core::IdKey id_key() const override { return snapshotter_.id_key(); }
 
     std::uint64_t now_ns() override { return system::monotonic_ns(); }
     void wait_until(std::uint64_t t_ns) override {

@@ -35,8 +35,8 @@ class Source {
     virtual const core::SnapshotDocument &facts() const = 0;
     /// Hooks that are not used, each with the reason.
     virtual const std::vector<std::string> &missing() const = 0;
-    /// The key that mm_id() mixes addresses with.
-    virtual std::uint64_t id_key() const = 0;
+    /// The key of mm_id().
+    virtual core::IdKey id_key() const = 0;
 
     /// CLOCK_MONOTONIC.
     virtual std::uint64_t now_ns() = 0;

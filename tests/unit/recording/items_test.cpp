@@ -337,9 +337,27 @@ TEST(Header, ComesBackAsItWas) {
     EXPECT_EQ(back->host, "alpha");
     EXPECT_EQ(back->boot_id, test::header().boot_id);
     EXPECT_EQ(back->trace_id, test::header().trace_id);
+    EXPECT_EQ(back->id_key, test::header().id_key);
     Bytes twice;
     put_header(twice, *back);
     EXPECT_EQ(once, twice);
+}
+
+TEST(Header, HasHalfAKeyInAnOldFile) {
+    Bytes all;
+    put_header(all, test::header());
+    Bytes old;
+    for (ByteReader in(all); !in.at_end();) {
+        const std::uint64_t field = in.number();
+        const std::string_view body = in.text();
+        constexpr std::uint64_t kIdKey = 18;
+        if (field == kIdKey) continue;
+        put(old, field);
+        put_text(old, body);
+    }
+    const auto back = read_header(old);
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->id_key, (core::IdKey{test::header().id_key.first, 0}));
 }
 
 TEST(Header, SkipsFieldsThatAreNotKnown) {

@@ -67,6 +67,7 @@ Header header() {
     header.machine.cpus_possible = 4;
     header.machine.cpus_online = 2;
     header.calibration.stat = core::Truth::Flushed;
+    header.id_key = {7, 8};
     header.start_ns = 1'000'000'000;
     header.start_unix_ns = 1'700'000'000'000'000'000;
     header.before.sent = 7;

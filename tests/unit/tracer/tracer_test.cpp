@@ -30,7 +30,7 @@ class NoKernel : public Source {
 
     const core::SnapshotDocument &facts() const override { return facts_; }
     const std::vector<std::string> &missing() const override { return missing_; }
-    std::uint64_t id_key() const override { return 7; }
+    core::IdKey id_key() const override { return {7, 8}; }
     std::uint64_t now_ns() override { return now_ += 1'000; }
     void wait_until(std::uint64_t t_ns) override { now_ = std::max(now_, t_ns); }
     std::chrono::system_clock::time_point time() override {
