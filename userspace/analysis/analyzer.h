@@ -34,10 +34,10 @@ inline constexpr std::uint64_t kWiderNs = 1'000'000;
 struct Facts {
     core::Machine machine;
     core::Calibration calibration;
-    std::string kernel;        ///< uname -r
-    core::IdKey id_key;        ///< key of mm_id()
-    event::Moment start;       ///< start of the trace; times in ticks are relative to it
-    core::Losses before;       ///< losses before the first event
+    std::string kernel;   ///< uname -r
+    core::IdKey id_key;   ///< key of mm_id()
+    event::Moment start;  ///< start of the trace; times in ticks are relative to it
+    core::Losses before;  ///< losses before the first event
 };
 
 struct AnalyzerOptions {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -67,13 +66,14 @@ class MissingToStderr final : public exporters::Sink {
 };
 
 std::unique_ptr<exporters::Sink> sink_of(const ExportOptions &options, std::optional<exporters::OutputFile> &file,
-                                         std::function<bool()> stop) {
-    const exporters::Write write = [&file](std::string_view text) {
-        return file ? file->write(text) : terminal::print(text);
+                                         system::StopSignals &stop, FileBudget &budget) {
+    const exporters::Write write = [&file, &stop](std::string_view text) {
+        return file ? file->write(text) : terminal::print(text, STDOUT_FILENO, stop.fd());
     };
     const auto head = options.rows_only ? exporters::Head::No : exporters::Head::Yes;
     if (options.format == "csv") return std::make_unique<MissingToStderr>(exporters::csv_sink(write, head));
-    if (options.format == "sqlite") return exporters::sqlite_sink(file->path(), std::move(stop));
+    if (options.format == "sqlite")
+        return exporters::sqlite_sink(file->path(), [&] { return stop.stop_requested() || budget.spent(0); });
     return options.format == "perfetto" ? exporters::perfetto_sink(write) : exporters::jsonl_sink(write, head);
 }
 
@@ -90,7 +90,7 @@ int export_rows(const ExportOptions &options, FileBudget &budget) {
         if (!file->path().empty()) terminal::remove_at_death(file->path());
     }
     system::StopSignals stop;
-    const auto sink = sink_of(options, file, [&] { return stop.stop_requested() || budget.spent(0); });
+    const auto sink = sink_of(options, file, stop, budget);
     const auto written = analysis::emit_rows(
         options.file, *sink, [&](std::uint64_t work) { return stop.stop_requested() || budget.spent(work); });
     if (!written) return fail(written.error());

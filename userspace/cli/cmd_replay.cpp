@@ -45,6 +45,7 @@ class TextReplay : public analysis::TraceObserver {
 
     int run(const std::string &file, analysis::ReplayOptions options) {
         system::StopSignals stop;
+        writer_.stop_at(stop.fd());
         options.stop = [this, &stop](std::uint64_t work) { return stop.stop_requested() || budget_.spent(work); };
         auto opened = analysis::Replay::open(file, this, options);
         if (!opened) return fail(opened.error());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // rsslag report: summarizes a recording.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <memory>
@@ -38,9 +39,8 @@ struct ReportOptions {
 };
 
 /// nullopt: a signal stopped rsslag, or the budget is spent.
-core::Result<std::optional<Report>> report_of(const std::string &path, FileBudget &budget) {
+core::Result<std::optional<Report>> report_of(const std::string &path, FileBudget &budget, system::StopSignals &stop) {
     report::ReportBuilder builder;
-    system::StopSignals stop;
     const auto written = analysis::emit_rows(
         path, builder, [&](std::uint64_t work) { return stop.stop_requested() || budget.spent(work); });
     if (!written) return written.error();
@@ -73,8 +73,8 @@ std::string text_of(const ReportOptions &options, const Report &report, const st
     return options.json ? report_json(report) : report_text(report, style);
 }
 
-int show(const ReportOptions &options, const Report &report, const std::string &text) {
-    const Status printed = terminal::print(text);
+int show(const ReportOptions &options, const Report &report, const std::string &text, int stop) {
+    const Status printed = terminal::print(text, STDOUT_FILENO, stop);
     const int written = printed ? kDone : fail(printed.error());
     const int checked = check_claims(report::evaluate(options.claims.claims, report), written);
     if (!options.claims.claims.empty() && report.processes.empty() && checked == kDone)
@@ -90,11 +90,12 @@ int report(ReportOptions &options, const documents::TextStyle &text, FileBudget 
     if (options.all) style.threads = SIZE_MAX;
     auto pictures = open_pictures(options);
     if (!pictures) return fail(pictures.error());
-    auto report = report_of(options.file, budget);
+    system::StopSignals stop;
+    auto report = report_of(options.file, budget, stop);
     if (!report) return fail(report.error());
     core::Result<std::optional<Report>> other = std::optional<Report>();
     if (*report && options.other) {
-        other = report_of(*options.other, budget);
+        other = report_of(*options.other, budget, stop);
         if (!other) return fail(other.error());
     }
     if (!*report || (options.other && !*other)) {
@@ -108,7 +109,7 @@ int report(ReportOptions &options, const documents::TextStyle &text, FileBudget 
     budget.done();
     for (Picture &picture : *pictures)
         if (const Status placed = picture.file.commit(); !placed) return fail(placed.error());
-    return show(options, **report, shown);
+    return show(options, **report, shown, stop.fd());
 }
 
 }  // namespace

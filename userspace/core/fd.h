@@ -59,8 +59,8 @@ inline std::vector<char *> arguments_of(const std::vector<std::string> &words) {
     return arguments;
 }
 
-/// Writes `bytes` to a blocking descriptor, again after EINTR and after a partial write, and removes from `bytes` what
-/// was written. Returns 0 or the errno of write(2).
+/// Writes `bytes`, again after EINTR and after a partial write, and removes from `bytes` what was written. Returns 0 or
+/// the errno of write(2), which is EAGAIN if the descriptor does not block and takes no more now.
 inline int write_all(int fd, std::string_view &bytes) {
     while (!bytes.empty()) {
         const ssize_t written = uninterrupted([&] { return write(fd, bytes.data(), bytes.size()); });

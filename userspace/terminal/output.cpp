@@ -2,8 +2,10 @@
 #include "terminal/output.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -15,8 +17,23 @@
 
 namespace rsslag::terminal {
 
-core::Status print(std::string_view text, int fd) {
-    if (const int err = core::write_all(fd, text); err != 0) {
+namespace {
+
+/// As core::write_all(), but waits for the reader. ECANCELED: `stop` has become readable meanwhile.
+int write_to_reader(int fd, std::string_view text, int stop) {
+    for (;;) {
+        const int err = core::write_all(fd, text);
+        if (err != EAGAIN) return err;
+        std::array<pollfd, 2> waiting{{{fd, POLLOUT, 0}, {stop, POLLIN, 0}}};  // poll() ignores a negative one
+        core::uninterrupted([&] { return poll(waiting.data(), waiting.size(), -1); });
+        if (waiting[1].revents != 0) return ECANCELED;
+    }
+}
+
+}  // namespace
+
+core::Status print(std::string_view text, int fd, int stop) {
+    if (const int err = write_to_reader(fd, text, stop); err != 0) {
         return core::Error{
             core::Kind::Io,
             fmt::format("cannot write {}: {}", fd == STDERR_FILENO ? "stderr" : "stdout", std::strerror(err)), err, ""};

@@ -12,12 +12,13 @@
 namespace rsslag::terminal {
 
 /// Writes all of the text to stdout or stderr. Kind::Io if that fails; fail() of the command line does not treat a
-/// closed pipe as a failure.
-core::Status print(std::string_view text, int fd = STDOUT_FILENO);
+/// closed pipe as a failure. `stop`: a descriptor; once it is readable, print() does not wait for the reader of a
+/// descriptor that does not block.
+core::Status print(std::string_view text, int fd = STDOUT_FILENO, int stop = -1);
 
-/// Whether the reader has closed the pipe.
+/// Whether the reader has closed the pipe, or rsslag must stop and does not wait for it.
 inline bool reader_closed(const core::Error &error) {
-    return error.kind == core::Kind::Io && error.err == EPIPE;
+    return error.kind == core::Kind::Io && (error.err == EPIPE || error.err == ECANCELED);
 }
 
 /// The text that print_error() writes.

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "terminal/output.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <spdlog/details/log_msg.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <array>
 #include <csignal>
+#include <string>
+#include <thread>
 
 #include "core/fd.h"
 #include "terminal/log_format.h"
@@ -56,6 +61,39 @@ TEST(Print, DistinguishesAClosedPipeFromAFailedWrite) {
     ASSERT_FALSE(printed);
     EXPECT_EQ(printed.error().kind, core::Kind::Io);
     EXPECT_FALSE(reader_closed(printed.error()));
+}
+
+TEST(Print, WaitsForTheReaderOfADescriptorThatDoesNotBlock) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(pipe2(ends.data(), O_NONBLOCK), 0);
+    const core::Fd out(ends[0]);
+    core::Fd in(ends[1]);
+    const std::string text(300'000, 'x');
+    std::string read_text;
+    std::thread reader([&] {
+        std::array<char, 4096> piece{};
+        pollfd waiting{out.get(), POLLIN, 0};
+        while (poll(&waiting, 1, -1) > 0) {
+            const ssize_t got = read(out.get(), piece.data(), piece.size());
+            if (got <= 0) break;
+            read_text.append(piece.data(), static_cast<std::size_t>(got));
+        }
+    });
+    const core::Status printed = print(text, in.get());
+    in.reset();
+    reader.join();
+    EXPECT_TRUE(printed);
+    EXPECT_EQ(read_text, text);
+}
+
+TEST(Print, DoesNotWaitForTheReaderOnceItMustStop) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(pipe2(ends.data(), O_NONBLOCK), 0);
+    const core::Fd out(ends[0]), in(ends[1]);
+    const core::Fd stop(eventfd(1, EFD_CLOEXEC));
+    const core::Status printed = print(std::string(300'000, 'x'), in.get(), stop.get());
+    ASSERT_FALSE(printed);
+    EXPECT_TRUE(reader_closed(printed.error())) << "the command ends without a complaint";
 }
 
 TEST(Complain, QuotesNothingThatATerminalObeys) {
