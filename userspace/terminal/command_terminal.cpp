@@ -44,12 +44,20 @@ class LastLines {
     }
 
   private:
-    enum class In { Text, Escape, Control, String };
+    enum class In { Text, Escape, Intermediate, Control, String };
 
     void add(char c) {
+        const bool cancels = c == 0x18 || c == 0x1A;
+        if (cancels && in_ != In::Text) {
+            in_ = In::Text;
+            return;
+        }
         switch (in_) {
             case In::Text: text(c); break;
-            case In::Escape: in_ = c == '[' ? In::Control : c == ']' || c == 'P' ? In::String : In::Text; break;
+            case In::Escape: in_ = after_escape(c); break;
+            case In::Intermediate:
+                if (c >= 0x30 && c <= 0x7E) in_ = In::Text;
+                break;
             case In::Control:
                 if (c >= 0x40 && c <= 0x7E) in_ = In::Text;
                 break;
@@ -58,6 +66,13 @@ class LastLines {
                 if (c == 0x1B) in_ = In::Escape;
                 break;
         }
+    }
+    /// CSI; DCS, SOS, OSC, PM and APC; a sequence of three or more bytes, such as that of a character set; or a whole
+    /// sequence.
+    static In after_escape(char c) {
+        if (c == '[') return In::Control;
+        if (std::string_view("PX]^_").find(c) != std::string_view::npos) return In::String;
+        return c >= 0x20 && c <= 0x2F ? In::Intermediate : In::Text;
     }
     void text(char c) {
         if (c == 0x1B) {

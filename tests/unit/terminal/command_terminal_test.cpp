@@ -84,6 +84,12 @@ TEST_F(CommandTerminalTest, ShowsNoSequenceThatATerminalWouldObey) {
     EXPECT_EQ(shown("\x1b[31mred\x1b[0m\x07 \x1b]0;title\x07plain\x1b]8;;x\x1b\\!\n"), (Lines{"red plain!"}));
 }
 
+TEST_F(CommandTerminalTest, ShowsNothingOfASequenceOfThreeBytesOrOfAString) {
+    EXPECT_EQ(shown("\x1b(B\x1b[msgr0 \x1b_a\x1b\\apc \x1b^b\x1b\\pm \x1bXc\x1b\\sos \x1b]0;d\x18"
+                    "can\n"),
+              (Lines{"sgr0 apc pm sos can"}));
+}
+
 TEST_F(CommandTerminalTest, ShowsALineThatHasNotEndedYet) {
     EXPECT_EQ(shown("first\n$ "), (Lines{"first", "$ "}));
 }
