@@ -42,7 +42,7 @@ class CommandView {
         if (stop_.interrupted()) terminal_.type("\x03");
         const bool ended = !status_ && (status_ = command_.wait(milliseconds{}, stop_));
         if (screen == nullptr) return;
-        if (!reported_) screen->on_typed([this](const std::string &bytes) { terminal_.type(bytes); });
+        if (!reported_) screen->on_typed([this](const std::string &bytes) { return terminal_.type(bytes); });
         auto taken = terminal_.take_output();
         if (taken) last_ = std::move(*taken);
         if (!taken && !ended && reported_) return;

@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::size_t kLines = 200;
 constexpr std::size_t kLongestLine = 1024;
+constexpr std::size_t kMostTyped = std::size_t{1} << 20;
 
 core::Error system_error(const char *what) {
     return {core::Kind::Internal, fmt::format("{}: {}", what, std::strerror(errno)), errno, ""};
@@ -103,7 +104,7 @@ class LastLines {
 }  // namespace
 
 struct CommandTerminal::State {
-    core::Fd ours, commands, file, stop;
+    core::Fd ours, commands, file, stop, typed;
     std::string path;
     std::optional<uid_t> owner;
     std::thread thread;
@@ -111,9 +112,12 @@ struct CommandTerminal::State {
     LastLines last;
     std::uint64_t bytes = 0, kept = 0;
     std::string why_not_kept;
+    std::string unsent;  ///< typed, but not taken by the terminal yet
     bool changed = true;
 
     void run();
+    short events();
+    void send();
     void take(std::string_view text);
     void remove_file() const;
 };
@@ -140,6 +144,7 @@ core::Result<CommandTerminal> CommandTerminal::open() {
     if (!state->file.open()) return system_error("cannot create a file for the command's output");
     remove_at_death(state->path);
     state->stop = core::Fd(eventfd(0, EFD_CLOEXEC));
+    state->typed = core::Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     return CommandTerminal(std::move(state));
 }
 
@@ -189,15 +194,30 @@ void CommandTerminal::State::take(std::string_view text) {
     changed = true;
 }
 
+/// What to wait for on the terminal.
+short CommandTerminal::State::events() {
+    eventfd_t count = 0;
+    eventfd_read(typed.get(), &count);
+    const std::lock_guard lock(mutex);
+    return unsent.empty() ? POLLIN : POLLIN | POLLOUT;
+}
+
+void CommandTerminal::State::send() {
+    const std::lock_guard lock(mutex);
+    const ssize_t sent = write(ours.get(), unsent.data(), unsent.size());
+    if (sent > 0) unsent.erase(0, static_cast<std::size_t>(sent));
+}
+
 void CommandTerminal::State::run() {
     pthread_setname_np(pthread_self(), "output");
     std::array<char, 65536> buffer{};
     std::size_t left = 16 * buffer.size();  // bytes still read after the stop; CMD may go on writing
     for (;;) {
-        std::array<pollfd, 2> waiting{{{ours.get(), POLLIN, 0}, {stop.get(), POLLIN, 0}}};
+        std::array<pollfd, 3> waiting{{{ours.get(), events(), 0}, {stop.get(), POLLIN, 0}, {typed.get(), POLLIN, 0}}};
         if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;
         const bool ending = waiting[1].revents != 0;
         if (ending && (left -= std::min(left, buffer.size())) == 0) return;
+        if (waiting[0].revents & POLLOUT) send();
         const ssize_t got = read(ours.get(), buffer.data(), buffer.size());
         if (got < 0 && (errno == EINTR || (errno == EAGAIN && !ending))) continue;
         if (got <= 0) return;  // EIO: no process has the other side open
@@ -213,8 +233,12 @@ void CommandTerminal::State::remove_file() const {
     setfsuid(geteuid());
 }
 
-void CommandTerminal::type(const std::string &bytes) {
-    [[maybe_unused]] const ssize_t written = write(state_->ours.get(), bytes.data(), bytes.size());
+bool CommandTerminal::type(const std::string &bytes) {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->unsent.size() + bytes.size() > kMostTyped) return false;
+    state_->unsent += bytes;
+    eventfd_write(state_->typed.get(), 1);
+    return true;
 }
 
 std::optional<screen::CommandOutput> CommandTerminal::take_output() {

@@ -34,8 +34,8 @@ class CommandTerminal {
     /// file is removed. Call it after hang_up().
     std::string kept() const;
 
-    /// Sends typed bytes to CMD; bytes that do not fit are dropped.
-    void type(const std::string &bytes);
+    /// Sends typed bytes to CMD as soon as its terminal takes them. false: too many are waiting, and these are dropped.
+    bool type(const std::string &bytes);
     /// The output as the screen shows it; nullopt if nothing came since the last call.
     std::optional<screen::CommandOutput> take_output();
     /// Closes CMD's terminal; processes that still use it get SIGHUP.

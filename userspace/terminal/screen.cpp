@@ -89,7 +89,7 @@ struct Screen::State {
     std::condition_variable ended_changed;
     std::deque<Change> waiting;
     std::vector<screen::Intent> intents;
-    std::function<void(const std::string &)> typed;
+    std::function<bool(const std::string &)> typed;
     std::uint64_t skipped = 0;   ///< changes that were dropped from the queue
     std::exception_ptr failure;  ///< the exception that ended the thread, for intents()
     bool stop = false;
@@ -175,7 +175,7 @@ bool Screen::asked_to_quit() {
                        [](const screen::Intent &intent) { return std::holds_alternative<screen::Quit>(intent); });
 }
 
-void Screen::on_typed(std::function<void(const std::string &)> typed) {
+void Screen::on_typed(std::function<bool(const std::string &)> typed) {
     const std::lock_guard lock(state_->mutex);
     state_->typed = std::move(typed);
 }
@@ -219,7 +219,8 @@ void Screen::State::type() {
         dirty = true;
     }
     const std::lock_guard lock(mutex);
-    if (typed && !bytes.empty()) typed(bytes);
+    const bool taken = !typed || bytes.empty() || typed(bytes);
+    if (!taken && shown.live) shown.live->notify("the command does not read its input: the last keys were dropped");
 }
 
 void Screen::State::take_keys() {

@@ -40,8 +40,8 @@ class Screen {
     std::vector<screen::Intent> intents();
     /// Whether Quit is among the intents, which stay queued.
     bool asked_to_quit();
-    /// Sets the receiver of bytes typed for CMD. The screen's thread calls it.
-    void on_typed(std::function<void(const std::string &)> typed);
+    /// Sets the receiver of bytes typed for CMD, which returns whether it has taken them. The screen's thread calls it.
+    void on_typed(std::function<bool(const std::string &)> typed);
 
   private:
     struct State;

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <array>
@@ -50,6 +51,13 @@ class CommandTerminalTest : public testing::Test {
         terminal_->hang_up();
         const auto output = terminal_->take_output();
         return output ? output->lines : Lines{};
+    }
+    /// Without this the terminal takes any number of bytes, and drops those of a line that is too long.
+    void make_raw() {
+        termios modes{};
+        ASSERT_EQ(tcgetattr(command_.get(), &modes), 0);
+        cfmakeraw(&modes);
+        ASSERT_EQ(tcsetattr(command_.get(), TCSANOW, &modes), 0);
     }
     std::size_t files() const {
         return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(directory_), {}));
@@ -112,6 +120,31 @@ TEST_F(CommandTerminalTest, GivesTheCommandWhatWasTyped) {
     std::array<char, 16> got{};
     ASSERT_EQ(read(command_.get(), got.data(), got.size()), 4);
     EXPECT_EQ(std::string(got.data(), 4), "yes\n");
+}
+
+TEST_F(CommandTerminalTest, KeepsWhatWasTypedUntilTheCommandReads) {
+    make_raw();
+    constexpr std::size_t kTyped = 300'000;  // more than a terminal holds
+    std::string typed;
+    for (std::size_t i = 0; i < kTyped; ++i)
+        typed += static_cast<char>('a' + i % 26);
+    ASSERT_TRUE(terminal_->type(typed));
+    std::string got;
+    std::array<char, 4096> piece{};
+    while (got.size() < typed.size()) {
+        const ssize_t size = read(command_.get(), piece.data(), piece.size());
+        ASSERT_GT(size, 0);
+        got.append(piece.data(), static_cast<std::size_t>(size));
+    }
+    EXPECT_EQ(got, typed);
+}
+
+TEST_F(CommandTerminalTest, KeepsNoMoreThanItCanHold) {
+    make_raw();
+    bool taken = true;
+    for (int i = 0; i < 40 && taken; ++i)
+        taken = terminal_->type(std::string(100'000, 'x'));
+    EXPECT_FALSE(taken);
 }
 
 }  // namespace
