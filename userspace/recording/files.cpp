@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -53,13 +54,13 @@ Error cannot_make(const std::string &path, int err) {
             err == EMFILE || err == ENFILE ? "" : "name a file in an existing, writable directory"};
 }
 
-core::Status make_way(const std::string &path, bool force) {
+/// Whether the name is free, or FILE may be replaced.
+core::Status may_make(const std::string &path, bool force) {
     struct stat status {};
     if (lstat(path.c_str(), &status) != 0) return core::success();
     if (S_ISDIR(status.st_mode)) return Error{Kind::BadInput, path + " is a directory", 0, "name a file in it"};
     if (!S_ISREG(status.st_mode)) return Error{Kind::BadInput, path + " is not a regular file", 0, "name another file"};
     if (!force) return Error{Kind::BadInput, path + " already exists", 0, "name another file or use --force"};
-    if (unlink(path.c_str()) != 0) return cannot_make(path, errno);
     return core::success();
 }
 
@@ -100,25 +101,29 @@ std::string segment_name(const std::string &path, std::uint64_t number) {
 
 core::Result<Files> Files::create(const std::string &path, const Writer::Options &options) {
     const AsOwner as_owner(options);
-    if (const core::Status way = make_way(path, options.force); !way) return way.error();
+    if (const core::Status free = may_make(path, options.force); !free) return free.error();
     if (options.max_bytes && !options.force) {
         if (const auto there = segment_there(path))
             return Error{Kind::BadInput, *there + " already exists and has the name of a segment", 0,
                          "name another file or use --force"};
     }
     Files files(path, options);
-    if (const int err = files.make(); err != 0) return cannot_make(path, err);
+    if (const int err = files.make(options.force); err != 0) return cannot_make(path, err);
     return files;
 }
 
-int Files::make() {
-    fd_ = core::Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+/// `replace`: creates a file with a temporary name and renames it, so that the old file stays if that fails.
+int Files::make(bool replace) {
+    std::string name = replace ? path_ + ".XXXXXX" : path_;
+    fd_ = core::Fd(replace ? mkostemp(name.data(), O_CLOEXEC)
+                           : ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd_.open()) return errno;
     struct stat status {};
-    const bool given = !options_.owner || fchown(fd_.get(), options_.owner->uid, options_.owner->gid) == 0;
-    if (!given || fstat(fd_.get(), &status) != 0) {
+    const bool made = (!options_.owner || fchown(fd_.get(), options_.owner->uid, options_.owner->gid) == 0) &&
+                      fstat(fd_.get(), &status) == 0 && (!replace || rename(name.c_str(), path_.c_str()) == 0);
+    if (!made) {
         const int err = errno;
-        unlink(path_.c_str());
+        unlink(name.c_str());
         return err;
     }
     made_.device = status.st_dev;
@@ -175,7 +180,7 @@ int Files::next() {
     fd_.reset();
     written_ = 0;
     made_ = {made_.number + 1, 0, 0, 0};
-    return make();
+    return make(false);
 }
 
 void Files::remove() const {

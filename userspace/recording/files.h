@@ -49,7 +49,7 @@ class Files {
     };
 
     Files(std::string path, const Writer::Options &options) : path_(std::move(path)), options_(options) {}
-    int make();
+    int make(bool replace);
     int move_away();
     void make_room(std::uint64_t bytes);
 

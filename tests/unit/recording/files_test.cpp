@@ -2,6 +2,7 @@
 #include "recording/files.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -134,6 +135,34 @@ TEST_F(FilesTest, AFileOfAnotherProcessIsNeitherRenamedNorDeleted) {
     EXPECT_EQ(files->next(), EEXIST);
     EXPECT_EQ(content("trace"), "mine");
     EXPECT_EQ(content("moved").size(), 600U);
+}
+
+TEST_F(FilesTest, TheOldFileStaysIfItCannotBeReplaced) {
+    put_there("trace");
+    limited_.force = true;
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const int next = dup(STDERR_FILENO);
+    close(next);
+    rlimit none = before;
+    none.rlim_cur = static_cast<rlim_t>(next);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const auto refused = Files::create(path_, limited_);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().err, EMFILE);
+    EXPECT_EQ(content("trace"), "mine");
+    EXPECT_EQ(names(), Names{"trace"});
+}
+
+TEST_F(FilesTest, AFileThatIsReplacedLeavesNoOtherName) {
+    put_there("trace");
+    limited_.force = true;
+    auto files = Files::create(path_, limited_);
+    ASSERT_TRUE(files);
+    ASSERT_EQ(files->write("ours"), 0);
+    EXPECT_EQ(content("trace"), "ours");
+    EXPECT_EQ(names(), Names{"trace"});
 }
 
 class SegmentsTest : public FilesTest {};
