@@ -65,11 +65,17 @@ class ElfBudget {
         if (section == nullptr || gelf_getshdr(section, &header) == nullptr) return false;
         return !read_.insert(elf_ndxscn(section)).second || spend(data_, header.sh_size);
     }
-    /// nullopt: the budget is used up.
+    /// nullopt: the budget is used up. Does not call elf_strptr(), which unpacks a compressed table to any size, and
+    /// which searches a table without a final NUL from its end for each name. No linker makes such tables.
     std::optional<std::string> name(Elf *elf, std::size_t table, std::size_t offset) {
-        if (!takes(elf_getscn(elf, table))) return std::nullopt;
-        const char *const name = elf_strptr(elf, table, offset);
-        std::string copy(name == nullptr ? "" : name, name == nullptr ? 0 : strnlen(name, kMostName));
+        Elf_Scn *const section = elf_getscn(elf, table);
+        GElf_Shdr header;
+        if (!takes(section) || gelf_getshdr(section, &header) == nullptr || (header.sh_flags & SHF_COMPRESSED) != 0)
+            return std::nullopt;
+        const Elf_Data *const data = header.sh_type == SHT_STRTAB ? elf_rawdata(section, nullptr) : nullptr;
+        if (data == nullptr || data->d_buf == nullptr || offset >= data->d_size) return "";
+        const char *const name = static_cast<const char *>(data->d_buf) + offset;
+        std::string copy(name, strnlen(name, std::min(kMostName, data->d_size - offset)));
         return spend(names_, copy.size()) ? std::optional(std::move(copy)) : std::nullopt;
     }
 

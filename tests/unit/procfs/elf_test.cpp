@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "procfs/elf.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -9,8 +10,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 
 /// A symbol to find.
 extern "C" {
@@ -111,6 +114,68 @@ TEST(Elf, SurvivesOneThatIsCutOrScrambled) {
             EXPECT_TRUE(std::ranges::is_sorted(file->sections, {}, &ElfPart::address));
         }
     }
+}
+
+/// An ELF file with one symbol, whose name is at byte 1 of `names`.
+std::string with_names(const std::string &names, std::uint64_t flags) {
+    Elf64_Ehdr head{};
+    std::memcpy(head.e_ident, ELFMAG, SELFMAG);
+    head.e_ident[EI_CLASS] = ELFCLASS64;
+    head.e_ident[EI_DATA] = ELFDATA2LSB;
+    head.e_ident[EI_VERSION] = EV_CURRENT;
+    head.e_type = ET_DYN;
+    head.e_machine = EM_X86_64;
+    head.e_version = EV_CURRENT;
+    head.e_ehsize = sizeof(Elf64_Ehdr);
+    head.e_shentsize = sizeof(Elf64_Shdr);
+    head.e_shnum = 3;
+    head.e_shstrndx = 2;
+    std::array<Elf64_Sym, 2> symbols{};
+    symbols[1].st_name = 1;
+    symbols[1].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+    symbols[1].st_shndx = 1;
+    symbols[1].st_value = 16;
+    symbols[1].st_size = 8;
+    std::array<Elf64_Shdr, 3> sections{};
+    sections[1].sh_type = SHT_SYMTAB;
+    sections[1].sh_offset = sizeof(head);
+    sections[1].sh_size = sizeof(symbols);
+    sections[1].sh_link = 2;
+    sections[1].sh_addralign = 8;
+    sections[1].sh_entsize = sizeof(Elf64_Sym);
+    head.e_shoff = sizeof(head) + sizeof(symbols);
+    sections[2].sh_type = SHT_STRTAB;
+    sections[2].sh_flags = flags;
+    sections[2].sh_offset = head.e_shoff + sizeof(sections);
+    sections[2].sh_size = names.size();
+    sections[2].sh_addralign = 8;
+    std::string file(sections[2].sh_offset, '\0');
+    std::memcpy(file.data(), &head, sizeof(head));
+    std::memcpy(file.data() + sizeof(head), symbols.data(), sizeof(symbols));
+    std::memcpy(file.data() + head.e_shoff, sections.data(), sizeof(sections));
+    return file + names;
+}
+
+TEST(Elf, ReadsNamesUpToTheEndOfTheirTable) {
+    const auto file = read_elf(holding(with_names(std::string("\0name", 5), 0)).get());
+    ASSERT_TRUE(file.ok()) << file.error().what;
+    ASSERT_EQ(file->symbols.size(), 1U);
+    EXPECT_EQ(file->symbols[0].name, "name");
+}
+
+TEST(Elf, UnpacksNoNames) {
+    constexpr std::string_view kPacked("\x78\xda\x63\xc8\x4b\xcc\x4d\x65\x00\x00\x05\xc1\x01\xa2",
+                                       14);  // zlib: "\0name\0"
+    Elf64_Chdr head{};
+    head.ch_type = ELFCOMPRESS_ZLIB;
+    head.ch_size = 6;
+    head.ch_addralign = 1;
+    std::string names(sizeof(head), '\0');
+    std::memcpy(names.data(), &head, sizeof(head));
+    names += kPacked;
+    const auto file = read_elf(holding(with_names(names, SHF_COMPRESSED)).get());
+    ASSERT_FALSE(file.ok());
+    EXPECT_EQ(file.error().kind, core::Kind::Corrupt);
 }
 
 TEST(Presence, CountsThePagesThatAPartOverlaps) {
