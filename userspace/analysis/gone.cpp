@@ -2,50 +2,15 @@
 #include "gone.h"
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 #include <utility>
+
+#include "exporters/foremost.h"
 
 namespace rsslag::analysis {
 namespace {
 
 constexpr std::size_t kMostKept = 2000;
-
-using Process = core::Summary::Process;
-
-/// A figure of a process. The process with the largest value is kept. The memory of a fork before its first exec (image
-/// 0) belonged to its parent's program, so own() ranks it last.
-using Rank = double (*)(const Process &);
-using MemberRank = double (*)(const Process &, core::Member);
-
-double own(const Process &process, core::Pages pages) {
-    constexpr double kLess = -1e18;
-    return process.extremes.image == 0 ? kLess : static_cast<double>(pages.n);
-}
-
-double grown(const Process &process, core::Member member) {
-    return own(process, process.extremes.grown[member]);
-}
-
-double cached(const Process &process, core::Member member) {
-    return static_cast<double>(process.extremes.cached_most[member].n);
-}
-
-double lag_share(const Process &process) {
-    const core::Extremes &extremes = process.extremes;
-    // lag% is not evaluated below 1 MiB of RSS; a page has at least 4 KiB.
-    constexpr std::int64_t kLeastPages = 256;
-    if (extremes.lag_rss.n < kLeastPages) return 0;
-    return static_cast<double>(extremes.lag.n) / static_cast<double>(extremes.lag_rss.n);
-}
-
-constexpr std::array<Rank, 5> kRanks{[](const Process &process) { return own(process, process.extremes.most.to); },
-                                     [](const Process &process) { return own(process, process.extremes.most.from); },
-                                     [](const Process &process) { return own(process, process.extremes.grown_rss); },
-                                     lag_share,
-                                     [](const Process &process) { return process.extremes.lossy ? 1.0 : 0.0; }};
-/// Figures of each member.
-constexpr std::array<MemberRank, 2> kMemberRanks{grown, cached};
 
 }  // namespace
 
@@ -55,18 +20,13 @@ void Gone::add(core::Summary::Process process, bool always) {
 }
 
 void Gone::find_foremost() {
-    for (Ended &each : kept_)
+    std::vector<const core::Extremes *> all;
+    for (Ended &each : kept_) {
         each.foremost = false;
-    const auto mark = [this](const auto &rank) {
-        std::max_element(kept_.begin(), kept_.end(), [&rank](const Ended &a, const Ended &b) {
-            return rank(a.process) < rank(b.process);
-        })->foremost = true;
-    };
-    std::ranges::for_each(kRanks, mark);
-    for (const MemberRank rank : kMemberRanks) {
-        for (const core::Member member : core::kAllMembers)
-            mark([rank, member](const Process &process) { return rank(process, member); });
+        all.push_back(&each.process.extremes);
     }
+    for (const std::size_t at : exporters::foremost(all))
+        kept_[at].foremost = true;
 }
 
 void Gone::leave_out(std::size_t most) {

@@ -32,12 +32,12 @@ void join(std::optional<Column> &column, const Column &more) {
 void CourseBuilder::add(std::uint64_t t_ns, const core::Held &held) {
     const CourseSpan here{t_ns, held.rss, held.rss, held.lag, held};
     if (!spans_.empty() && t_ns / width_ns_ <= spans_.back().t_ns / width_ns_) return join(spans_.back(), here);
-    if (spans_.size() == kMostSpans) halve();
+    if (spans_.size() == kMostSpans) limit(kMostSpans / 2);
     spans_.push_back(here);
 }
 
-void CourseBuilder::halve() {
-    while (spans_.size() > kMostSpans / 2) {
+void CourseBuilder::limit(std::size_t most) {
+    while (spans_.size() > most) {
         width_ns_ *= 2;
         std::size_t kept = 0;
         for (std::size_t i = 1; i < spans_.size(); ++i) {
@@ -48,6 +48,7 @@ void CourseBuilder::halve() {
             }
         }
         spans_.resize(kept + 1);
+        spans_.shrink_to_fit();
     }
 }
 

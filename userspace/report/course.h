@@ -17,11 +17,12 @@ class CourseBuilder {
   public:
     /// Values must come in order of time.
     void add(std::uint64_t t_ns, const core::Held &held);
+    /// Joins spans until there are at most that many.
+    void limit(std::size_t most);
+    std::size_t size() const { return spans_.size(); }
     std::vector<CourseSpan> take();
 
   private:
-    void halve();
-
     std::uint64_t width_ns_ = 1024;
     std::vector<CourseSpan> spans_;
 };

@@ -95,6 +95,7 @@ Report report_of(const core::Summary &summary, bool follow) {
     report.ending.all = summary.all;
     report.records = summary.records;
     report.left_out = summary.left_out.programs;
+    report.left_out_processes = summary.left_out.processes;
     report.left_out_verdicts = summary.left_out.verdicts;
     for (const Process &process : summary.processes) {
         ReportProcess &one = report.processes.emplace_back();

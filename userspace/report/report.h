@@ -124,6 +124,10 @@ struct ReportProcess {
         images;  ///< growth by name of mapping, of each program that it has run, in order
 };
 
+/// Of the processes that have ended, a report keeps those with the largest lag, and those with the largest value of
+/// another figure.
+inline constexpr std::size_t kMostEndedProcesses = 2000;
+
 struct Report {
     exporters::Facts facts;
     exporters::Ending ending;
@@ -134,6 +138,8 @@ struct Report {
     std::vector<ReportProcess> processes;  ///< in the order of their first rows
     /// The number of programs that are not in `processes`, since none of them has the largest value of any figure.
     std::uint64_t left_out = 0;
+    std::uint64_t left_out_processes = 0;                    ///< the entries that `processes` would have for them
+    std::uint64_t left_out_unwalked = 0;                     ///< those that were never walked
     std::map<std::string, std::uint64_t> left_out_verdicts;  ///< of all their ticks
     bool cut_off = false;                                    ///< the trace of a command ended before the command
     bool names = false;  ///< the recording contains mappings, so growth has their names

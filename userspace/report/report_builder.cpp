@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "course.h"
+#include "exporters/foremost.h"
 #include "growth.h"
+#include "report_parts.h"
 #include "shares.h"
 
 namespace rsslag::report {
@@ -17,6 +20,8 @@ using core::Pages;
 
 /// Twice the columns of the widest chart.
 constexpr std::size_t kMostPoints = 4096;
+/// Of all charts of ended processes; if there are more, each chart keeps only some.
+constexpr std::size_t kMostInCharts = 250'000, kSomeInChart = 32;
 
 bool weightier(const LagPoint &a, const LagPoint &b) {
     return a.lag.value_or(Pages{INT64_MIN}) >= b.lag.value_or(Pages{INT64_MIN});
@@ -29,6 +34,14 @@ void thin_out(std::vector<LagPoint> &points) {
         points[kept++] = weightier(points[i], points[i + 1]) ? points[i] : points[i + 1];
     if (points.size() % 2 != 0) points[kept++] = points.back();
     points.resize(kept);
+}
+
+/// Adds the doubt about another process's peak.
+void doubt(PeakLag &peak, const PeakLag &more) {
+    peak.approximate = peak.approximate || more.approximate;
+    const bool lost = more.lossy && !more.read_late;
+    peak.read_late = !lost && (peak.lossy ? peak.read_late : more.read_late);
+    peak.lossy = peak.lossy || more.lossy;
 }
 
 /// A process whose rows are being read.
@@ -118,7 +131,6 @@ void add(MmReport &sum, const MmReport &mm) {
 ReportProcess finished(Reported reported, const core::PageSize &page_size) {
     ReportProcess process = std::move(reported.process);
     process.growth = reported.growth.ranges(page_size);
-    process.course = reported.course.take();
     return process;
 }
 
@@ -132,11 +144,16 @@ struct ReportBuilder::State {
         std::size_t order = 0;
         ReportProcess process;
         std::vector<std::uint64_t> mms;
+        CourseBuilder course;
+        bool foremost = false;  ///< is kept, whatever its lag is
     };
     std::vector<Over> over;
-    std::unordered_map<std::uint64_t, MmShares> shares;  ///< by mm: processes may share one
-    std::vector<std::uint64_t> open_shares;              ///< mms that a later loss row may change
-    std::optional<std::uint64_t> certified;              ///< tick up to which all losses are known
+    std::size_t in_charts = 0;                               ///< points and spans of all of them
+    std::optional<PeakLag> left_out_lag;                     ///< its doubt is that about all processes left out
+    std::unordered_map<std::uint64_t, std::size_t> holders;  ///< by mm: processes that have it in `mms`
+    std::unordered_map<std::uint64_t, MmShares> shares;      ///< by mm: processes may share one
+    std::vector<std::uint64_t> open_shares;                  ///< mms that a later loss row may change
+    std::optional<std::uint64_t> certified;                  ///< tick up to which all losses are known
     std::size_t next_order = 0;
     exporters::GrowthByName growth;
     std::pair<int, Reported *> last{0, nullptr};  ///< cache: rows of one process often follow each other
@@ -190,6 +207,11 @@ struct ReportBuilder::State {
     void count_rows();
     void end_image(Reported &entry);
     void end(int pid);
+    void put_over(Reported &&entry);
+    void thin_out_charts();
+    void find_foremost();
+    void leave_out();
+    void forget(const Over &each);
 };
 
 void ReportBuilder::State::note(const exporters::TickRow &row) {
@@ -232,7 +254,9 @@ void ReportBuilder::State::note_shares(Reported &entry, const exporters::TickRow
     const bool open = of_mm.open();
     of_mm.note(row);
     if (of_mm.open() && !open) open_shares.push_back(row.at.mm);
-    if (std::find(entry.mms.begin(), entry.mms.end(), row.at.mm) == entry.mms.end()) entry.mms.push_back(row.at.mm);
+    if (std::find(entry.mms.begin(), entry.mms.end(), row.at.mm) != entry.mms.end()) return;
+    entry.mms.push_back(row.at.mm);
+    ++holders[row.at.mm];
 }
 
 void ReportBuilder::State::note(const exporters::LossRow &row) {
@@ -263,11 +287,75 @@ void ReportBuilder::State::end_image(Reported &entry) {
 /// From now on the PID may belong to another process or, after the first exec of a fork, to the fork's own programs.
 void ReportBuilder::State::end(int pid) {
     const auto found = reported.find(pid);
-    const std::size_t order = found->second.order;
-    std::vector<std::uint64_t> mms = std::move(found->second.mms);
-    over.push_back({order, finished(std::move(found->second), report.facts.machine.page_size), std::move(mms)});
+    put_over(std::move(found->second));
     reported.erase(found);
     last = {0, nullptr};
+    if (over.size() > kMostEndedProcesses + kMostEndedProcesses / 4) leave_out();
+}
+
+void ReportBuilder::State::put_over(Reported &&entry) {
+    Over each{entry.order, {}, std::move(entry.mms), std::move(entry.course)};
+    each.process = finished(std::move(entry), report.facts.machine.page_size);
+    in_charts += each.process.points.size() + each.course.size();
+    over.push_back(std::move(each));
+    if (in_charts > kMostInCharts) thin_out_charts();
+}
+
+void ReportBuilder::State::thin_out_charts() {
+    in_charts = 0;
+    for (Over &each : over) {
+        std::vector<LagPoint> &points = each.process.points;
+        while (points.size() > kSomeInChart)
+            thin_out(points);
+        points.shrink_to_fit();
+        each.course.limit(kSomeInChart);
+        in_charts += points.size() + each.course.size();
+    }
+}
+
+void ReportBuilder::State::find_foremost() {
+    std::vector<const core::Extremes *> extremes;
+    for (Over &each : over) {
+        each.foremost = each.order == 0;  // mostly the process that started the others
+        extremes.push_back(&each.process.extremes);
+    }
+    for (const std::size_t at : exporters::foremost(extremes))
+        over[at].foremost = true;
+    const auto residual = [](const Over &each) { return residual_of(each.process).value_or(-1); };
+    std::max_element(over.begin(), over.end(), [&](const Over &a, const Over &b) {
+        return residual(a) < residual(b);
+    })->foremost = true;
+}
+
+/// Keeps the largest of the processes that have ended, and the sums of the others.
+void ReportBuilder::State::leave_out() {
+    if (over.size() <= kMostEndedProcesses) return;
+    find_foremost();
+    const auto rest = over.begin() + static_cast<std::ptrdiff_t>(kMostEndedProcesses);
+    std::nth_element(over.begin(), rest, over.end(), [](const Over &a, const Over &b) {
+        return std::tie(b.foremost, b.process.extremes.lag, b.order) <
+               std::tie(a.foremost, a.process.extremes.lag, a.order);
+    });
+    std::for_each(rest, over.end(), [this](const Over &each) { forget(each); });
+    over.erase(rest, over.end());
+    std::erase_if(open_shares, [this](std::uint64_t mm) { return !shares.contains(mm); });
+}
+
+void ReportBuilder::State::forget(const Over &each) {
+    const ReportProcess &process = each.process;
+    report.left_out_processes++;
+    report.left_out += process.extremes.image != 0 ? 1 : 0;
+    report.left_out_unwalked += never_walked(process) ? 1 : 0;
+    for (const auto &[verdict, ticks] : process.verdicts)
+        report.left_out_verdicts[verdict] += ticks;
+    if (process.peak_lag && left_out_lag) doubt(*left_out_lag, *process.peak_lag);
+    if (!left_out_lag) left_out_lag = process.peak_lag;
+    for (const std::uint64_t mm : each.mms) {
+        if (--holders[mm] > 0) continue;
+        holders.erase(mm);
+        shares.erase(mm);
+    }
+    in_charts -= process.points.size() + each.course.size();
 }
 
 void ReportBuilder::State::count_rows() {
@@ -317,19 +405,17 @@ core::Status ReportBuilder::end(const exporters::Ending &ending) {
     state.report.ending = ending;
     state.report.names = state.growth.any_names();
     state.count_rows();
-    const core::PageSize page_size = state.report.facts.machine.page_size;
+    state.leave_out();
     for (auto &[pid, entry] : state.reported) {
         // A process without ticks is left out: it lived between two ticks, or its mm is another process's.
-        const std::size_t order = entry.order;
         state.end_image(entry);
-        std::vector<std::uint64_t> mms = std::move(entry.mms);
-        if (entry.process.ticks > 0)
-            state.over.push_back({order, finished(std::move(entry), page_size), std::move(mms)});
+        if (entry.process.ticks > 0) state.put_over(std::move(entry));
     }
     state.reported.clear();
     std::sort(state.over.begin(), state.over.end(), [](const auto &a, const auto &b) { return a.order < b.order; });
     for (State::Over &each : state.over) {
         state.put_shares(each);
+        each.process.course = each.course.take();
         state.report.processes.push_back(std::move(each.process));
     }
     for (const ReportProcess &process : state.report.processes) {
@@ -338,13 +424,9 @@ core::Status ReportBuilder::end(const exporters::Ending &ending) {
             state.report.peak_lag = peak;
     }
     for (const ReportProcess &process : state.report.processes) {
-        if (!process.peak_lag) continue;
-        PeakLag &peak = *state.report.peak_lag;
-        peak.approximate = peak.approximate || process.peak_lag->approximate;
-        const bool lost = process.peak_lag->lossy && !process.peak_lag->read_late;
-        peak.read_late = !lost && (peak.lossy ? peak.read_late : process.peak_lag->read_late);
-        peak.lossy = peak.lossy || process.peak_lag->lossy;
+        if (process.peak_lag) doubt(*state.report.peak_lag, *process.peak_lag);
     }
+    if (state.report.peak_lag && state.left_out_lag) doubt(*state.report.peak_lag, *state.left_out_lag);
     return core::success();
 }
 

@@ -115,26 +115,10 @@ std::optional<std::int64_t> unexplained(const Report &report) {
     return ticks;
 }
 
-/// The largest absolute residual; nullopt if there was no walk.
-std::optional<std::int64_t> largest_residual(const Report &report) {
-    std::optional<std::int64_t> largest;
-    for (const ReportProcess &process : report.processes) {
-        for (const auto &each : {process.residual.min, process.residual.max}) {
-            if (each) largest = std::max<std::int64_t>(largest.value_or(0), std::abs(each->n));
-        }
-    }
-    return largest;
-}
-
-/// Whether the page tables were read at none of the process's ticks, as of a process whose smaps is refused.
-bool never_walked(const ReportProcess &process) {
-    const auto unwalked = [](const auto &each) { return each.first == core::name(core::Verdict::Unwalked); };
-    return !process.verdicts.empty() && std::all_of(process.verdicts.begin(), process.verdicts.end(), unwalked);
-}
-
 /// Residuals of processes that were not walked are not known.
-void doubt_residuals(std::vector<Figure> &figures, const std::vector<ReportProcess> &processes) {
-    const auto unwalked = std::count_if(processes.begin(), processes.end(), never_walked);
+void doubt_residuals(std::vector<Figure> &figures, const Report &report) {
+    const auto unwalked = std::count_if(report.processes.begin(), report.processes.end(), never_walked) +
+                          static_cast<std::int64_t>(report.left_out_unwalked);
     if (unwalked == 0) return;
     for (Figure &figure : figures) {
         const std::string_view name = figure.name;
@@ -232,6 +216,18 @@ void doubt_sums(std::vector<Figure> &figures) {
 
 std::string count(std::uint64_t number) {
     return core::with_thousands(static_cast<std::int64_t>(number));
+}
+
+std::optional<std::int64_t> residual_of(const ReportProcess &process) {
+    std::optional<std::int64_t> largest;
+    for (const auto &each : {process.residual.min, process.residual.max})
+        if (each) largest = std::max<std::int64_t>(largest.value_or(0), std::abs(each->n));
+    return largest;
+}
+
+bool never_walked(const ReportProcess &process) {
+    const auto unwalked = [](const auto &each) { return each.first == core::name(core::Verdict::Unwalked); };
+    return !process.verdicts.empty() && std::all_of(process.verdicts.begin(), process.verdicts.end(), unwalked);
 }
 
 std::string verdicts_text(const ReportProcess &process) {
@@ -334,7 +330,7 @@ std::vector<Figure> figures(const Report &report) {
         largest("growth.anon", all, of_own(growth<core::Member::Anon>)),
         largest("growth.shmem", all, of_own(growth<core::Member::Shmem>)),
         largest("growth.swap", all, of_own(growth<core::Member::Swap>)),
-        {"residual", Unit::Size, largest_residual(report)},
+        largest("residual", all, residual_of),
         {"unexplained", Unit::Count, unexplained(report)},
         {"duration", Unit::Time, count(ending.duration_ns)},
         {"records", Unit::Count, count(report.records)},
@@ -349,7 +345,7 @@ std::vector<Figure> figures(const Report &report) {
          std::count_if(all.begin(), all.end(), own_image) + static_cast<std::int64_t>(report.left_out) +
              static_cast<std::int64_t>(ending.processes_unread)}};
     if (lossy) doubt(figures, report);
-    doubt_residuals(figures, all);
+    doubt_residuals(figures, report);
     if (std::any_of(all.begin(), all.end(), [](const auto &each) { return each.extremes.summed; })) doubt_sums(figures);
     return figures;
 }

@@ -150,7 +150,7 @@ std::string process_rows(const Page &page) {
                  headings({"<PROCESS", "PID", "<STATE", "RSS AT FIRST", "AT LAST", "PEAK", "WHEN", "PEAK LAG", "WHEN",
                            "THREADS", "<VERDICTS OF TICKS"}),
                  rows);
-    const std::uint64_t more = page.report.processes.size() - page.processes.size() + page.report.left_out;
+    const std::uint64_t more = page.report.processes.size() - page.processes.size() + page.report.left_out_processes;
     if (more > 0) out += paragraph("faint", fmt::format("and {} more, each with a smaller peak", count(more)));
     for (const std::vector<int> &pids : sharing(page.report))
         out += paragraph("", core::shared_line(pids, true));

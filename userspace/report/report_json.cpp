@@ -240,8 +240,17 @@ std::string report_json(const Report &report) {
     object["peak_lag"] = peak_lag(report.peak_lag);
     object["tree"] = core::json::tree(ending.all);
     object["names"] = report.names;
-    object["processes"] = array_of(report.processes, process);
-    return object.dump() + "\n";
+    object["processes_left_out"] = {{"processes", report.left_out_processes},
+                                    {"verdicts", verdict_counts<ordered_json>(report.left_out_verdicts)}};
+    // One process at a time: a document of all takes many times the memory of its text.
+    std::string text = object.dump();
+    text.back() = ',';
+    text += "\"processes\":[";
+    for (const ReportProcess &each : report.processes) {
+        if (text.back() == '}') text += ',';
+        text += process(each).dump();
+    }
+    return text + "]}\n";
 }
 
 std::string diff_json(const Report &before, const Report &after) {

@@ -37,6 +37,10 @@ Object verdict_counts(const std::map<std::string, std::uint64_t> &counts) {
 /// With thousands separators: "1,320".
 std::string count(std::uint64_t number);
 
+/// The largest absolute residual; nullopt if there was no walk.
+std::optional<std::int64_t> residual_of(const ReportProcess &process);
+/// Whether the page tables were read at none of the process's ticks, as of a process whose smaps is refused.
+bool never_walked(const ReportProcess &process);
 /// The verdicts of its ticks: "12 agrees, 1 moving", or "none".
 std::string verdicts_text(const ReportProcess &process);
 

@@ -488,6 +488,66 @@ TEST(ReportJson, HasTheKeysOfItsSchema) {
     }
 }
 
+/// Many processes that end, as a build runs them. The second one held most, and lagged least.
+TEST(Report, KeepsTheLargestOfManyProcessesThatHaveEnded) {
+    constexpr int kMany = 20'000;
+    constexpr std::int64_t kMost = 1'000'000;
+    ReportBuilder builder;
+    ASSERT_TRUE(builder.begin(exporters::test::facts()));
+    for (int i = 1; i <= kMany; ++i) {
+        const auto t_ns = static_cast<std::uint64_t>(i);
+        exporters::TickRow row = exporters::test::tick(t_ns, i, i == 2 ? kMost : 1000 + i, i == 2 ? kMost : 1000);
+        ASSERT_TRUE(builder.row(row));
+        row.state = core::State::Exited;
+        ASSERT_TRUE(builder.row(row));
+    }
+    ASSERT_TRUE(builder.row(exporters::test::tick(kMany + 1, kMany + 1, 1000, 1000)));
+    ASSERT_TRUE(builder.end({}));
+    const Report report = builder.take();
+    ASSERT_EQ(report.processes.size(), kMostEndedProcesses + 1);
+    EXPECT_EQ(report.left_out_processes, kMany - kMostEndedProcesses);
+    EXPECT_EQ(report.processes[0].pid, 1) << "it is the first";
+    EXPECT_EQ(report.processes[1].pid, 2) << "it has the largest peak";
+    EXPECT_EQ(report.processes[kMostEndedProcesses - 1].pid, kMany) << "it has the largest lag";
+    EXPECT_EQ(report.processes.back().state, core::State::Running);
+    ASSERT_TRUE(report.peak_lag);
+    EXPECT_EQ(report.peak_lag->pages, Pages{kMany});
+    for (const Figure &figure : figures(report)) {
+        if (figure.name == "processes") {
+            EXPECT_EQ(figure.value, kMany + 1);
+        } else if (figure.name == "peak_rss") {
+            EXPECT_EQ(figure.value, kMost);
+        }
+    }
+    const ordered_json document = ordered_json::parse(report_json(report));
+    EXPECT_EQ(document.at("processes").size(), kMostEndedProcesses + 1);
+    EXPECT_EQ(document.at("processes_left_out").at("processes"), kMany - kMostEndedProcesses);
+    EXPECT_NE(report_text(report, {}).find("18,000 more that ended"), std::string::npos);
+}
+
+TEST(Report, BoundsTheChartsOfAllProcessesThatHaveEnded) {
+    constexpr int kMany = 600;
+    constexpr std::uint64_t kTicks = 500;
+    ReportBuilder builder;
+    ASSERT_TRUE(builder.begin(exporters::test::facts()));
+    for (int i = 1; i <= kMany; ++i) {
+        for (std::uint64_t t = 1; t <= kTicks; ++t) {
+            exporters::TickRow row = exporters::test::tick(t * kSecond, i, 1000, 900);
+            if (t == kTicks) row.state = core::State::Exited;
+            ASSERT_TRUE(builder.row(row));
+        }
+    }
+    ASSERT_TRUE(builder.end({}));
+    std::size_t kept = 0;
+    const Report report = builder.take();
+    for (const ReportProcess &process : report.processes) {
+        EXPECT_FALSE(process.points.empty());
+        EXPECT_FALSE(process.course.empty());
+        kept += process.points.size() + process.course.size();
+    }
+    EXPECT_LE(kept, 300'000U);
+}
+
 TEST(ReportJson, TheDifferenceHasTheKeysOfItsSchema) {
     const Report before = report_of(whole(recorded()));
     const Report after = report_of(with_rows({exporters::test::tick(1, 10, 100, 90)}));

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <vector>
+
+#include "core/ledger.h"
+
+namespace rsslag::exporters {
+
+/// The positions of the processes with the largest value of a figure of --assert on what a process held, cached or grew
+/// by. A list that leaves out some processes keeps these. `all` must not be empty.
+std::set<std::size_t> foremost(const std::vector<const core::Extremes *> &all);
+
+}  // namespace rsslag::exporters
