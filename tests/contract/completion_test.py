@@ -64,7 +64,7 @@ class Offered(unittest.TestCase):
 
     def test_options_of_a_command_and_of_all(self):
         also, words = offered('live', '--m')
-        self.assertEqual((also, set(words)), ('none', {'--mode', '--max-size'}))
+        self.assertEqual((also, set(words)), ('none', {'--mode', '--max-size', '--memory'}))
         self.assertIn('counts', words['--mode'])
         self.assertEqual(set(offered('live', '--un')[1]), {'--unit'})
         self.assertEqual(set(offered('--unit', 'MiB', 'live', '--mod')[1]), {'--mode'})
@@ -172,7 +172,7 @@ class Bash(Shell):
         return {text[6:] for text in lines.splitlines() if text.startswith('reply ')}, 'option -o nospace' in lines
 
     def test_what_is_offered(self):
-        for line, replies, more in (('rsslag live --m', {'--mode', '--max-size'}, False),
+        for line, replies, more in (('rsslag live --m', {'--mode', '--max-size', '--memory'}, False),
                                     ('rsslag snapsh', {'snapshot'}, False),
                                     ('rsslag live --mode ', {'events', 'counts'}, False),
                                     ('rsslag live --mode=', {'events', 'counts'}, False),
@@ -214,7 +214,7 @@ class Fish(Shell):
         return {each.partition('\t')[0] for each in text.splitlines()}
 
     def test_what_is_offered(self):
-        for line, replies in (('rsslag live --m', {'--mode', '--max-size'}), ('rsslag snapsh', {'snapshot'}),
+        for line, replies in (('rsslag live --m', {'--mode', '--max-size', '--memory'}), ('rsslag snapsh', {'snapshot'}),
                               ('rsslag live --mode ', {'events', 'counts'}), ('rsslag live --mode=c', {'--mode=counts'}),
                               ('rsslag replay o', {'one.rsslag'}), ('rsslag mount s', {'sub/'}), ('rsslag mem -u roo', {'root'}),
                               ('rsslag live --record=on', {'--record=one.rsslag'}), ('rsslag mem --user=roo', {'--user=root'}),

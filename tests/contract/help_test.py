@@ -36,7 +36,7 @@ class Help(unittest.TestCase):
         self.assertIn('rsslag snapshot', text)
         text = self.shown('live', '--help')
         for option in ('-p', '--comm', '--cgroup', '-u', '--follow', '--interval', '--duration', '--format', '--json',
-                       '--threads', '--events', '--no-walk', '--no-wait', '--ring', '--as-root', '--record', '--force',
+                       '--threads', '--events', '--no-walk', '--no-wait', '--ring', '--memory', '--as-root', '--record', '--force',
                        '--sync', '--max-size'):
             self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
         text = self.shown('record', '--help')

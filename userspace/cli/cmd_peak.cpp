@@ -79,7 +79,7 @@ Run add_peak(CLI::App &app, const Common &common) {
     command->add_flag("--json", options->json, "Print JSON (rsslag.peak/1), as the last line");
     command->add_flag("--tree", options->tree, "Also list each process");
     command->add_option("-o,--output", options->output, "Write to FILE instead of stderr");
-    command->add_option("--ring", options->trace.typed.ring, "Size of each ring buffer: 512K, 8M");
+    add_buffer_options(*command, options->trace);
     command->add_option("--mode", options->trace.mode, "events, or counts: less cost, but peaks are ranges");
     command->add_flag("--as-root", options->trace.as_root, "Under sudo: run CMD as root");
     add_claim_options(*command, options->claims);

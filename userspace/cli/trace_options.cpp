@@ -54,11 +54,27 @@ Status parse_limit(session::TraceOptions &options) {
     return core::success();
 }
 
+Status parse_buffers(session::TraceOptions &options) {
+    const std::string &ring = options.typed.ring, &memory = options.typed.memory;
+    if (!ring.empty() && !memory.empty())
+        return Error{Kind::BadInput, "--ring and --memory exclude each other", 0, "remove one of them"};
+    if (!ring.empty()) {
+        const auto size = parse_size_of("--ring", ring, 4096, std::uint64_t{1} << 30, "use 4K to 1024M");
+        if (!size) return size.error();
+        options.ring_bytes = *size;
+    }
+    if (!memory.empty()) {
+        const auto size =
+            parse_size_of("--memory", memory, std::uint64_t{1} << 20, std::uint64_t{1} << 36, "use 1M to 64G");
+        if (!size) return size.error();
+        options.memory_bytes = *size;
+    }
+    return core::success();
+}
+
 Status parse_rest(session::TraceOptions &options) {
-    const auto ring = parse_size_of("--ring", options.typed.ring, 4096, std::uint64_t{1} << 30, "use 4K to 1024M");
-    if (!ring) return ring.error();
+    if (Status sized = parse_buffers(options); !sized) return sized;
     if (Status limited = parse_limit(options); !limited) return limited;
-    options.ring_bytes = *ring;
     const auto sync = core::parse_interval(options.typed.sync);
     if (!sync) return sync.error();
     options.sync = *sync;
@@ -113,6 +129,11 @@ Status parse(session::TraceOptions &options) {
     return parse_rest(options);
 }
 
+void add_buffer_options(CLI::App &command, session::TraceOptions &options) {
+    command.add_option("--ring", options.typed.ring, "Size of each ring buffer: 512K, 8M; by default 2M or less");
+    command.add_option("--memory", options.typed.memory, "Limit of all ring buffers together; by default 64M");
+}
+
 void add_trace_options(CLI::App &command, session::TraceOptions &options) {
     add_target_options(command, options.targets);
     command.add_flag("--follow", options.follow, "Also trace child processes");
@@ -127,7 +148,7 @@ void add_trace_options(CLI::App &command, session::TraceOptions &options) {
     command.add_flag("--no-names", options.no_names, "Do not collect names of mappings for a recording or the screen");
     command.add_flag("--no-wait", options.no_wait,
                      "Exit with 3 if no process matches yet; end when the last one that matched ends");
-    command.add_option("--ring", options.typed.ring, "Size of each ring buffer: 512K, 8M")->capture_default_str();
+    add_buffer_options(command, options);
     command
         .add_option("--sync", options.typed.sync,
                     "Write a recording to the disk (fdatasync) at this interval, against a power cut")

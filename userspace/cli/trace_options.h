@@ -19,6 +19,8 @@ core::Status parse(session::TraceOptions &options);
 /// Parses "all", "changed", "top:N" or "none". Kind::BadInput otherwise. Pure.
 core::Result<core::ThreadChoice> parse_threads(const std::string &argument);
 
+/// --ring and --memory.
+void add_buffer_options(CLI::App &command, session::TraceOptions &options);
 void add_trace_options(CLI::App &command, session::TraceOptions &options);
 
 }  // namespace rsslag::cli

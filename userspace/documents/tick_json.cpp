@@ -36,7 +36,8 @@ ordered_json own(const OwnCost &cost) {
     const auto bpf = cost.bpf_ns_per_event;
     return {{"cpu_percent", rounded(cost.cpu_percent)},
             {"bpf_ns_per_event", bpf ? ordered_json(rounded(*bpf)) : ordered_json(nullptr)},
-            {"rss_kb", cost.rss.n}};
+            {"rss_kb", cost.rss.n},
+            {"buffers_kb", cost.buffers ? ordered_json(cost.buffers->n) : ordered_json(nullptr)}};
 }
 
 ordered_json flush_reasons(const Tick &tick) {

@@ -183,8 +183,9 @@ std::string own_text(const Summary &summary, const TextStyle &style) {
     const OwnCost &own = summary.own;
     const std::string bpf =
         own.bpf_ns_per_event ? fmt::format("  BPF {:.0f} ns/event", *own.bpf_ns_per_event) : std::string();
-    return fmt::format("rsslag: CPU {:.1f} %  RSS {}{}", own.cpu_percent,
-                       amount(summary.page_size.pages(own.rss), summary.page_size, style), bpf);
+    const auto size = [&](core::Kilobytes kb) { return amount(summary.page_size.pages(kb), summary.page_size, style); };
+    const std::string buffers = own.buffers ? fmt::format("  buffers {}", size(*own.buffers)) : std::string();
+    return fmt::format("rsslag: CPU {:.1f} %  RSS {}{}{}", own.cpu_percent, size(own.rss), buffers, bpf);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "core/fd.h"
 #include "core_types.h"
 #include "probe/denial.h"
+#include "ring_size.h"
 #include "stream_state.h"
 
 namespace rsslag::probe {
@@ -126,12 +127,14 @@ Status StreamProbe::State::load(const Options &options) {
     bpf_map__set_max_entries(skeleton->maps.fault_slots, fault_count);
     bpf_map__set_max_entries(skeleton->maps.cpus, static_cast<std::uint32_t>(cpus));
     bpf_map__set_max_entries(skeleton->maps.runs, static_cast<std::uint32_t>(cpus));
-    if (bpf_map__autocreate(skeleton->maps.updates) && count == static_cast<std::uint32_t>(cpus)) {
-        update_places = std::max<std::size_t>(options.ring_bytes, 4096) / sizeof(rsslag_update);
+    const bool buffers = bpf_map__autocreate(skeleton->maps.updates) && count == static_cast<std::uint32_t>(cpus);
+    const std::size_t size = ring_size(options.ring_bytes, options.memory_bytes, buffers ? 2 * count : count);
+    if (buffers) {
+        update_places = size / sizeof(rsslag_update);
         skeleton->rodata->update_places = static_cast<std::uint32_t>(update_places);
         bpf_map__set_max_entries(skeleton->maps.updates, static_cast<std::uint32_t>(count * update_places));
     }
-    const auto bytes = static_cast<std::uint32_t>(std::bit_ceil(std::max<std::size_t>(options.ring_bytes, 4096)));
+    const auto bytes = static_cast<std::uint32_t>(std::bit_ceil(size));
     if (Status made = make_rings(bytes, count); !made) return made;
     if (const int err = rsslag_stream__load(skeleton.get()); err != 0) return refused(-err);
     if (skeleton->bss == nullptr) return variables_not_mapped();

@@ -42,10 +42,11 @@ class StreamProbe {
   public:
     struct Options {
         int cpus_possible = 1;
-        /// Size of each ring, rounded up to a power of two of at least 4096. With one ring for each CPU on the `cpu`
-        /// scheme, also the upper bound on each CPU's update buffer.
-        std::size_t ring_bytes = std::size_t{2} << 20;
-        bool follow = false;  ///< also trace children of traced processes
+        /// Size of each ring, rounded up to a power of two. With one ring for each CPU on the `cpu` scheme, also the
+        /// upper bound on each CPU's update buffer. 0: as ring_size().
+        std::size_t ring_bytes = 0;
+        std::size_t memory_bytes = 0;  ///< of all rings and update buffers; 0: as ring_size()
+        bool follow = false;           ///< also trace children of traced processes
         /// `cpu` scheme: the programs send sums of updates if possible. Other schemes: faults send no record of what
         /// the task caches.
         bool counting = false;
@@ -74,6 +75,8 @@ class StreamProbe {
 
     /// Number of rings. Records in a ring are in the order in which their CPU sent them; a ring may serve several CPUs.
     std::size_t rings() const;
+    /// The memory of all rings and update buffers.
+    std::size_t buffer_bytes() const;
     /// Appends the contents of ring i and of its CPU's update buffer to out[i]: structs rsslag_update, _fault, _task
     /// and _sum, each of which starts with its u16 kind. Then appends an RSSLAG_PARTIAL sum for each CPU whose sum has
     /// grown since the last call. `out` must have rings() elements.

@@ -60,6 +60,10 @@ std::size_t StreamProbe::rings() const {
     return state_->rings.size();
 }
 
+std::size_t StreamProbe::buffer_bytes() const {
+    return state_->rings.size() * (state_->ring_bytes + state_->update_places * sizeof(rsslag_update));
+}
+
 /// Collects the sums that have grown since the last call. Must run before the rings are emptied: then all records that
 /// a CPU sent before it started its sum are drained before the sum.
 void StreamProbe::State::read_sums() {

@@ -59,6 +59,7 @@ struct PutBody {
         put(out, own.bpf_ns_per_event ? 1 : 0);
         if (own.bpf_ns_per_event) put_double(out, *own.bpf_ns_per_event);
         put_signed(out, own.rss.n);
+        if (own.buffers) put_signed(out, own.buffers->n);
     }
 
     ItemKind operator()(const event::Records &event) const {
@@ -228,6 +229,7 @@ core::OwnCost read_cost(ByteReader &in) {
     own.cpu_percent = in.real();
     if (in.yes()) own.bpf_ns_per_event = in.real();
     own.rss.n = in.signed_number();
+    if (!in.at_end()) own.buffers = {in.signed_number()};  // absent from old recordings
     return own;
 }
 

@@ -29,6 +29,7 @@ system::TargetArguments patterns_of(const system::TargetArguments &arguments) {
 Status Session::open() {
     tracer::Tracer::Options chosen;
     chosen.ring_bytes = options_.ring_bytes;
+    chosen.memory_bytes = options_.memory_bytes;
     chosen.follow = options_.follow;
     chosen.counting = options_.mode == "counts";
     chosen.walk = !options_.no_walk;

@@ -35,7 +35,7 @@ struct TraceOptions {
         std::string duration;
         std::string format;  ///< empty: the screen if possible, else lines
         std::string threads;
-        std::string ring = "2M";
+        std::string ring, memory;
         std::string sync = "5s";
         std::string max_size;
     } typed;  ///< the arguments as typed; the fields below contain the parsed values
@@ -43,7 +43,7 @@ struct TraceOptions {
     std::optional<std::chrono::milliseconds> duration;
     Format format = Format::Lines;
     core::ThreadChoice threads;
-    std::size_t ring_bytes = 0;
+    std::size_t ring_bytes = 0, memory_bytes = 0;  ///< 0: the default
     std::chrono::milliseconds sync{5000};
     std::optional<std::uint64_t> max_bytes;  ///< of a recording; nullopt: no limit
 };

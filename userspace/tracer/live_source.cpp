@@ -145,10 +145,16 @@ class LiveSource final : public Source {
         return snapshotter_.list_mappings(**process, walk);
     }
 
-    core::OwnCost cost(std::uint64_t sent) override { return meter_.since_last(stream_->cost().run_ns, sent); }
-    core::OwnCost whole_cost(std::uint64_t sent) override { return whole_.since_last(stream_->cost().run_ns, sent); }
+    core::OwnCost cost(std::uint64_t sent) override { return cost_by(meter_, sent); }
+    core::OwnCost whole_cost(std::uint64_t sent) override { return cost_by(whole_, sent); }
 
   private:
+    core::OwnCost cost_by(system::OwnCostMeter &meter, std::uint64_t sent) {
+        core::OwnCost cost = meter.since_last(stream_->cost().run_ns, sent);
+        cost.buffers = core::Kilobytes{static_cast<std::int64_t>(stream_->buffer_bytes() / 1024)};
+        return cost;
+    }
+
     static constexpr std::uint64_t kSecond = 1'000'000'000;
 
     static Drain::SideBand side_band_reader(probe::SideBand *side_band) {
@@ -209,6 +215,7 @@ core::Result<std::unique_ptr<Source>> open_live_source(const LiveOptions &option
     const system::Host host = system::this_host();
     auto stream = probe::StreamProbe::open(*traits, {.cpus_possible = host.machine.cpus_possible,
                                                      .ring_bytes = options.ring_bytes,
+                                                     .memory_bytes = options.memory_bytes,
                                                      .follow = options.follow,
                                                      .counting = options.counting});
     if (!stream) return stream.error();

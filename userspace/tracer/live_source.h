@@ -11,7 +11,7 @@
 namespace rsslag::tracer {
 
 struct LiveOptions {
-    std::size_t ring_bytes = std::size_t{2} << 20;
+    std::size_t ring_bytes = 0, memory_bytes = 0;  ///< as probe::StreamProbe::Options
     bool follow = false;
     bool counting = false;
     bool names = false;                       ///< report changes of mappings

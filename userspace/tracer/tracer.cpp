@@ -90,6 +90,7 @@ std::vector<cap_value_t> Tracer::capabilities_to_open() {
 
 core::Result<Tracer> Tracer::open(Options options) {
     auto source = open_live_source({.ring_bytes = options.ring_bytes,
+                                    .memory_bytes = options.memory_bytes,
                                     .follow = options.follow,
                                     .counting = options.counting,
                                     .names = options.names,

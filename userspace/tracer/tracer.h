@@ -28,7 +28,7 @@ namespace rsslag::tracer {
 class Tracer {
   public:
     struct Options {
-        std::size_t ring_bytes = std::size_t{2} << 20;
+        std::size_t ring_bytes = 0, memory_bytes = 0;  ///< as probe::StreamProbe::Options
         bool follow = false;
         bool counting = false;  ///< --mode counts
         bool dropped = false;   ///< as SnapshotterOptions::dropped

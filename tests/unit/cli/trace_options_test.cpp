@@ -52,10 +52,25 @@ TEST(ParseTraceOptions, TakesSizesWithTheirUnits) {
         ASSERT_TRUE(parse(options)) << word;
         EXPECT_EQ(options.ring_bytes, bytes);
     }
-    for (const char *word : {"", "0", "4095", "2G", "8m", "8MB", "-1", "99999999999G"}) {
+    for (const char *word : {"0", "4095", "2G", "8m", "8MB", "-1", "99999999999G"}) {
         options.typed.ring = word;
         EXPECT_FALSE(parse(options)) << word;
     }
+}
+
+TEST(ParseTraceOptions, TakesEitherTheSizeOfARingOrThatOfAll) {
+    TraceOptions options;
+    options.typed.format = "lines";
+    ASSERT_TRUE(parse(options));
+    EXPECT_EQ(options.ring_bytes, 0U) << "the default depends on the number of CPUs";
+    options.typed.memory = "32M";
+    ASSERT_TRUE(parse(options));
+    EXPECT_EQ(options.memory_bytes, 32U << 20);
+    options.typed.ring = "1M";
+    EXPECT_FALSE(parse(options));
+    options.typed.ring.clear();
+    options.typed.memory = "1023K";
+    EXPECT_FALSE(parse(options));
 }
 
 TEST(ParseTraceOptions, LimitsOnlyARecordingThatIsMade) {

@@ -127,7 +127,8 @@ TEST(TickJson, SaysWhatTheLedgerAndTheReadingSay) {
     EXPECT_EQ(
         json.at("others").dump(),
         R"([{"tid":61,"comm":"kswapd0","net":{"file":0,"anon":-10,"shmem":0,"swap":0,"rss":-10},"uncertain":0,"updates":10}])");
-    EXPECT_EQ(json.at("own").dump(), R"({"cpu_percent":0.31,"bpf_ns_per_event":121.4,"rss_kb":14336})");
+    EXPECT_EQ(json.at("own").dump(),
+              R"({"cpu_percent":0.31,"bpf_ns_per_event":121.4,"rss_kb":14336,"buffers_kb":4096})");
 }
 
 TEST(TickJson, CountsNoDirectUpdateAsAFlush) {

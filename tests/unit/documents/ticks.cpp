@@ -49,7 +49,7 @@ Tick tick_of(const SnapshotDocument &document) {
     tick.ledger.rss_min = tick.ledger.rss_max = tick.ledger.exact().rss();
     tick.lost_by = {{"filter", 0}, {"ring", 0}};
     tick.threads.which = ThreadChoice::Which::All;
-    tick.own = {0.314, 121.4, {14'336}};
+    tick.own = {0.314, 121.4, {14'336}, core::Kilobytes{4'096}};
     return tick;
 }
 

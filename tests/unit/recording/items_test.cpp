@@ -116,7 +116,7 @@ TEST(Items, ComeBackAsTheyWere) {
                                              event::Counters{1, gone},
                                              event::Reading{4700, reading()},
                                              event::Reading{4700, gone},
-                                             event::TickEnd{std::nullopt, at, {1.5, 2.5, {3}}},
+                                             event::TickEnd{std::nullopt, at, {1.5, 2.5, {3}, core::Kilobytes{4}}},
                                              event::TickEnd{41, at, {0, std::nullopt, {3}}},
                                              event::Stop{at},
                                              event::End{at, {1.5, 2.5, {3}}},

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probe/ring_size.h"
+
+#include <gtest/gtest.h>
+
+namespace rsslag::probe {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+TEST(RingSize, IsTwoMiBOnAFewCpus) {
+    EXPECT_EQ(ring_size(0, 0, 4), 2 * kMiB);
+    EXPECT_EQ(ring_size(0, 0, 32), 2 * kMiB);
+}
+
+TEST(RingSize, LetsNoNumberOfCpusTakeMoreThanTheSum) {
+    for (std::size_t buffers = 1; buffers <= 64; ++buffers) {
+        EXPECT_LE(ring_size(0, 0, buffers) * buffers, 64 * kMiB) << buffers;
+        EXPECT_LE(ring_size(0, 16 * kMiB, buffers) * buffers, 16 * kMiB) << buffers;
+    }
+    EXPECT_EQ(ring_size(0, 0, 64), kMiB) << "32 rings, each with an update buffer";
+}
+
+TEST(RingSize, IsAsRequested) {
+    EXPECT_EQ(ring_size(8 * kMiB, 0, 64), 8 * kMiB);
+    EXPECT_EQ(ring_size(1, 0, 2), 4096U);
+    EXPECT_EQ(ring_size(0, 256 * kMiB, 4), 64 * kMiB);
+}
+
+}  // namespace
+}  // namespace rsslag::probe
