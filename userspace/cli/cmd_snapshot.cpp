@@ -211,7 +211,7 @@ class HiddenTargets {
         for (Opened &target : std::exchange(progress.hidden, {}))
             progress_.targets.push_back(std::move(target));
         if (progress_.targets.empty() || reader_) return;
-        auto reader = system::ProcReader::open(*progress.why_hidden, true);
+        auto reader = system::ProcReader::open(*progress.why_hidden, {}, true);
         if (!reader) {
             progress_.status = fail(reader.error());
             progress_.targets.clear();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "proc_runs.h"
 
+#include <chrono>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -16,6 +18,17 @@ namespace rsslag::cli {
 using session::Sampler;
 using std::chrono::milliseconds;
 
+namespace {
+
+/// Whether the samples must end: for the walk of a target whose mmap_lock another task holds for long.
+std::function<bool()> must_end(system::StopSignals &stop, std::optional<milliseconds> duration) {
+    using std::chrono::steady_clock;
+    const auto end = duration ? steady_clock::now() + *duration : steady_clock::time_point::max();
+    return [&stop, end] { return stop.stop_requested() || steady_clock::now() >= end; };
+}
+
+}  // namespace
+
 bool can_sample(const session::TraceOptions &options, const core::Error &why) {
     const bool of_readings = options.format == session::Format::Screen || options.format == session::Format::Lines ||
                              options.format == session::Format::Csv || options.format == session::Format::Jsonl;
@@ -25,7 +38,7 @@ bool can_sample(const session::TraceOptions &options, const core::Error &why) {
 
 int sample_targets(const std::vector<system::Target> &targets, const session::TraceOptions &options,
                    const documents::TextStyle &style, system::StopSignals &stop, const core::Error &why, bool dropped) {
-    auto reader = system::ProcReader::open(why, dropped);
+    auto reader = system::ProcReader::open(why, must_end(stop, options.duration), dropped);
     if (!reader) return fail(reader.error());
     Sampler sampler(std::move(*reader), options, style);
     for (const system::Target &target : targets) {
@@ -46,7 +59,7 @@ int sample_command(const std::vector<std::string> &argv, const session::TraceOpt
     auto command = system::Command::prepare(argv, options.as_root);
     if (!command) return fail(command.error()), kCommandFailed;
     system::StopSignals stop(2);  // the first INT is for the command
-    auto reader = system::ProcReader::open(why);
+    auto reader = system::ProcReader::open(why, must_end(stop, options.duration));
     if (!reader) return fail(reader.error()), kCommandFailed;
     Sampler sampler(std::move(*reader), options, style);
     const core::Status started = command->release();
@@ -74,7 +87,7 @@ int sample_command(const std::vector<std::string> &argv, const session::TraceOpt
 
 int sample_all(const ProcTopOptions &options, const documents::TextStyle &style, system::StopSignals &stop,
                const core::Error &why) {
-    const auto reader = system::ProcReader::open(why);
+    const auto reader = system::ProcReader::open(why, must_end(stop, std::nullopt));
     if (!reader) return fail(reader.error());
     terminal::print_error(documents::proc_note(reader->document()));
     bool reported = false;

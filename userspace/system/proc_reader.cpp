@@ -33,7 +33,7 @@ bool can_fall_back_to_proc(const core::Error &why) {
     return why.kind == Kind::Denied || why.kind == Kind::Unsupported;
 }
 
-core::Result<ProcReader> ProcReader::open(const core::Error &why, bool dropped) {
+core::Result<ProcReader> ProcReader::open(const core::Error &why, std::function<bool()> stop_waiting, bool dropped) {
     if (const core::Status there = procfs::own_proc(); !there) return there.error();
     // Capabilities may be there: a seccomp filter can refuse BPF to root, too.
     const core::Status kept = dropped ? core::success() : keep_only(std::vector<cap_value_t>{CAP_SYS_PTRACE});
@@ -46,7 +46,9 @@ core::Result<ProcReader> ProcReader::open(const core::Error &why, bool dropped) 
     facts.cpus_online = host.machine.cpus_online;
     facts.calibration = experiment();
     facts.why_no_bpf = why.remedy.empty() ? why.what : why.what + "; " + why.remedy;
-    return ProcReader(std::move(facts));
+    ProcReader reader(std::move(facts));
+    if (stop_waiting) reader.walker_ = std::make_unique<Walker>(std::move(stop_waiting));
+    return reader;
 }
 
 core::Result<core::ProcReading> ProcReader::take(const procfs::Process &process, bool walk) const {
@@ -65,7 +67,7 @@ core::Result<core::ProcReading> ProcReader::take(const procfs::Process &process,
     reading.uid = counted.uid;
     reading.hugetlb = counted.hugetlb;
     if (walk) {
-        const Walked walked = walk_any(process);
+        const Walked walked = locked(walker_.get(), process, walk_any).value_or(Walked{});
         reading.walk_state = walked.state;
         reading.walk = walked.walk;
         reading.moved = moved(counted, read_counted(process));

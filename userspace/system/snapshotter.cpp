@@ -85,19 +85,9 @@ struct Snapshotter::State {
     std::uint64_t end_ns = 0;
     std::unique_ptr<Walker> walker;
 
-    /// Runs a job that takes the process's mmap_lock, if possible on the walker's thread. The job must own all that it
-    /// uses. nullopt: it was left behind.
-    template <class Job, class Result = std::invoke_result_t<Job, const procfs::Process &>>
-    std::optional<Result> locked(const procfs::Process &process, Job job) const {
-        auto own = walker ? process.duplicate() : core::Result<procfs::Process>(Error{});
-        if (!own) return job(process);
-        struct Shared {
-            procfs::Process process;
-            std::optional<Result> result;
-        };
-        auto shared = std::make_shared<Shared>(Shared{std::move(*own), std::nullopt});
-        const bool done = walker->run([shared, job = std::move(job)] { shared->result.emplace(job(shared->process)); });
-        return done ? std::move(shared->result) : std::nullopt;
+    template <class Job>
+    auto locked(const procfs::Process &process, Job job) const {
+        return system::locked(walker.get(), process, std::move(job));
     }
 
     core::Result<core::CounterReading> read(pid_t pid);

@@ -4,6 +4,12 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "core/result.h"
+#include "procfs/process.h"
 
 namespace rsslag::system {
 
@@ -30,5 +36,20 @@ class Walker {
     std::chrono::milliseconds patience_;
     std::shared_ptr<State> state_;  ///< shared with the thread, which may outlive this object
 };
+
+/// Runs a job that takes the process's mmap_lock, if possible on the thread of `walker`, which may be null. The job
+/// must own all that it uses. nullopt: it was left behind.
+template <class Job, class Result = std::invoke_result_t<Job, const procfs::Process &>>
+std::optional<Result> locked(Walker *walker, const procfs::Process &process, Job job) {
+    auto own = walker != nullptr ? process.duplicate() : core::Result<procfs::Process>(core::Error{});
+    if (!own) return job(process);
+    struct Shared {
+        procfs::Process process;
+        std::optional<Result> result;
+    };
+    auto shared = std::make_shared<Shared>(Shared{std::move(*own), std::nullopt});
+    const bool done = walker->run([shared, job = std::move(job)] { shared->result.emplace(job(shared->process)); });
+    return done ? std::move(shared->result) : std::nullopt;
+}
 
 }  // namespace rsslag::system

@@ -2,6 +2,7 @@
 #include "system/walker.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -53,6 +54,22 @@ TEST(Walker, IsAbandonedIfItTakesLongerThanRequested) {
     }
     job->go.set_value();
     job->ended.get_future().wait();  // after its caller has given up
+}
+
+TEST(Locked, LeavesBehindAJobThatWaitsForTheMmapLock) {
+    const auto process = procfs::Process::open(getpid());
+    ASSERT_TRUE(process);
+    const auto held = std::make_shared<Long>();
+    const auto job = [held](const procfs::Process &of) {
+        held->go.get_future().wait();
+        held->ended.set_value();
+        return of.pid();
+    };
+    Walker walker(at_once, std::chrono::milliseconds(0));
+    EXPECT_FALSE(locked(&walker, *process, job));
+    held->go.set_value();
+    held->ended.get_future().wait();
+    EXPECT_EQ(locked(nullptr, *process, [](const procfs::Process &of) { return of.pid(); }), getpid());
 }
 
 TEST(Walker, IsWaitedForWhereTheEndIsNearByThen) {
