@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <clocale>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,9 @@ namespace exporters = rsslag::exporters;
 namespace recording = rsslag::recording;
 namespace report = rsslag::report;
 namespace screen = rsslag::screen;
+
+// NOLINTNEXTLINE(bugprone-reserved-identifier): of AddressSanitizer
+extern "C" std::size_t __sanitizer_get_current_allocated_bytes() __attribute__((weak));
 
 namespace {
 
@@ -161,15 +165,14 @@ class Lines : public analysis::RowMaker {
     std::uint64_t left_ = 300;  ///< a limit, since each line takes time
 };
 
-analysis::Facts facts_of(const recording::Header &header) {
-    constexpr int kMostCpus = 64;  // memory use for many CPUs is no error
-    analysis::Facts facts = analysis::facts_of(header);
-    facts.machine.cpus_possible = std::min(facts.machine.cpus_possible, kMostCpus);
-    return facts;
+/// 0 without AddressSanitizer, which counts the bytes.
+std::size_t allocated_bytes() {
+    return __sanitizer_get_current_allocated_bytes != nullptr ? __sanitizer_get_current_allocated_bytes() : 0;
 }
 
-analysis::AnalyzerOptions analyzer_options(analysis::TraceObserver &observer) {
+analysis::AnalyzerOptions analyzer_options(analysis::TraceObserver &observer, std::function<bool()> stop) {
     analysis::AnalyzerOptions options;
+    options.stop = [stop = std::move(stop)](std::uint64_t /*work*/) { return stop(); };
     options.for_screen = true;
     options.threads.which = core::ThreadChoice::Which::All;
     options.observer = &observer;
@@ -182,9 +185,10 @@ class Trace {
   public:
     Trace(const recording::Header &header, std::size_t seed)
         : outputs_(seed % kDatabases == 0),
-          screen_(header, facts_of(header).machine, seed),
+          screen_(header, analysis::facts_of(header).machine, seed),
           maker_(outputs_, screen_),
-          analyzer_(facts_of(header), analyzer_options(maker_)) {
+          most_bytes_(allocated_bytes() + kMemory + seed),
+          analyzer_(analysis::facts_of(header), analyzer_options(maker_, [this] { return too_large(); })) {
         maker_.begin(header.start_ns);
         require(outputs_.begin(analysis::sink_facts(header)).ok());
     }
@@ -192,9 +196,9 @@ class Trace {
     void apply(event::Event event) { analyzer_.apply(std::move(event)); }
 
     /// rsslag itself refuses files that are far denser than a recording, so the rest is not tested.
-    bool enough() const {
+    bool enough() {
         constexpr std::uint64_t kWork = 20'000'000;
-        return analyzer_.work() > kWork || analyzer_.waiting_bytes() > kWork;
+        return too_large() || analyzer_.work() > kWork || analyzer_.waiting_bytes() > kWork;
     }
 
     void end(bool complete) {
@@ -210,9 +214,20 @@ class Trace {
     }
 
   private:
+    /// The memory that rsslag has for a recording, besides the size of the file.
+    static constexpr std::size_t kMemory = std::size_t{256} << 20;
+
+    /// Whether rsslag would refuse the file. Once true, it stays true.
+    bool too_large() {
+        too_large_ = too_large_ || allocated_bytes() > most_bytes_;
+        return too_large_;
+    }
+
     Outputs outputs_;
     rsslag::fuzz::DrawnScreen screen_;
     Lines maker_;
+    std::size_t most_bytes_;
+    bool too_large_ = false;
     analysis::Analyzer analyzer_;
 };
 
