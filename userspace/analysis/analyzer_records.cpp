@@ -76,7 +76,7 @@ void Analyzer::State::apply(const rsslag_sum &sum) {
 void Analyzer::State::apply(const rsslag_task &task) {
     catch_up_mappings(task.t_ns);
     const bool dead = task.kind == RSSLAG_EXIT && (task.flags & RSSLAG_GROUP_DEAD) != 0;
-    if (task.kind == RSSLAG_EXEC || dead) awaited.erase(task.tgid);
+    if (task.kind == RSSLAG_EXEC || dead) stop_awaiting(task.tgid);
     if (task.kind == RSSLAG_EXIT) faults.erase(task.tid);
     const auto parent = recent ? ledger.task(task.parent) : std::nullopt;
     if (task.kind == RSSLAG_EXEC) start_at_exec(task);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How a process starts to be traced, and with which counters.
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <utility>
 
@@ -45,7 +46,14 @@ void Analyzer::State::operator()(event::Attach &event) {
 
 void Analyzer::State::operator()(event::ExecAwaited &event) {
     command = event.host_tgid;
+    stop_awaiting(event.host_tgid);
     awaited[event.host_tgid] = {event.host_tgid, event.tgid, event.mm};
+    awaited_pids.emplace(event.tgid, event.host_tgid);
+}
+
+void Analyzer::State::stop_awaiting(int host_tgid) {
+    const auto known = awaited.extract(host_tgid);
+    if (!known.empty()) awaited_pids.erase({known.mapped().tgid, host_tgid});
 }
 
 void Analyzer::State::operator()(event::AtExec &event) {
@@ -92,12 +100,13 @@ void Analyzer::State::operator()(event::Counters &event) {
             totals.processes_read_late++;
         }
     }
-    const auto found = std::find_if(awaited.begin(), awaited.end(),
-                                    [&event](const auto &each) { return each.second.tgid == event.pid; });
-    if (found == awaited.end() && !event.reported) note_not_traced(event.pid, event.reported.error());
-    if (found == awaited.end() || (event.reported && event.reported->counters.mm == found->second.mm)) return;
-    const int host_tgid = found->first;
-    awaited.erase(found);
+    const auto found = awaited_pids.lower_bound({event.pid, INT_MIN});
+    const bool awaits = found != awaited_pids.end() && found->first == event.pid;
+    if (!awaits && !event.reported) note_not_traced(event.pid, event.reported.error());
+    if (!awaits) return;
+    const int host_tgid = found->second;
+    if (event.reported && event.reported->counters.mm == awaited.at(host_tgid).mm) return;
+    stop_awaiting(host_tgid);
     if (!event.reported) return;  // the process has ended
     const core::TimedCounters &timed = *event.reported;
     take_up(host_tgid, timed.counters, timed.counters.comm, timed.begin_ns, timed.end_ns);

@@ -73,6 +73,8 @@ struct Analyzer::State {
     std::uint64_t malformed_rest = 0;                   ///< records after malformed ones in their spans
     std::unordered_map<int, core::FaultCounts> faults;  ///< by the kernel's TID
     std::map<int, Awaited> awaited;                     ///< by the kernel's TGID
+    /// Of these: the PID in rsslag's PID namespace and the kernel's TGID.
+    std::set<std::pair<int, int>> awaited_pids;
     /// By host TID: counters at execs whose records are still to come.
     std::map<int, core::TimedCounters> at_exec;
     std::vector<std::pair<int, std::uint64_t>> adopted;
@@ -160,6 +162,7 @@ struct Analyzer::State {
     void take_up(int host_tgid, const core::CounterReading &counters, const std::string &comm, std::uint64_t begin_ns,
                  std::uint64_t end_ns);
     void note_not_traced(int pid, const core::Error &why);
+    void stop_awaiting(int host_tgid);
     void begin_tick();
     void end_tick();
     const core::GroupView *group_of(int host_tgid) const;

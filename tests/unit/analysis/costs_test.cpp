@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Events that are cheap to record in large numbers. Each test would run for many minutes if one event visited all that
+// the earlier ones have left.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/analyzer.h"
+#include "dice.h"
+#include "events.h"
+
+namespace rsslag::analysis {
+namespace {
+
+event::Counters no_counters(int pid) {
+    return {pid, core::Error{core::Kind::Gone, "it is gone", 0, ""}};
+}
+
+TEST(CostOfAwaited, IsThatOfOneProcess) {
+    constexpr int kCount = 200'000;
+    test::TickAnalyzer analyzer(test::facts());
+    for (int pid = 1; pid <= kCount; ++pid)
+        analyzer.apply(event::ExecAwaited{pid, pid, test::kMm});
+    for (int pid = kCount; pid > 1; --pid)
+        analyzer.apply(no_counters(pid));
+    ASSERT_EQ(analyzer.awaited().size(), 1U);
+    EXPECT_EQ(analyzer.awaited()[0].host_tgid, 1);
+}
+
+TEST(Awaited, AreFoundByTheirPidLowestKernelsTgidFirst) {
+    core::test::Dice dice(1);
+    for (int round = 0; round < 20; ++round) {
+        test::TickAnalyzer analyzer(test::facts());
+        std::map<int, int> model;  // PIDs by the kernel's TGID
+        for (int i = 0; i < 200; ++i) {
+            const int pid = static_cast<int>(dice.between(1, 4));
+            if (dice.once_in(2)) {
+                const int host_tgid = static_cast<int>(dice.between(1, 8));
+                analyzer.apply(event::ExecAwaited{host_tgid, pid, test::kMm});
+                model[host_tgid] = pid;
+            } else {
+                analyzer.apply(no_counters(pid));
+                const auto first =
+                    std::find_if(model.begin(), model.end(), [pid](const auto &each) { return each.second == pid; });
+                if (first != model.end()) model.erase(first);
+            }
+            std::map<int, int> awaited;
+            for (const Awaited &each : analyzer.awaited())
+                awaited[each.host_tgid] = each.tgid;
+            ASSERT_EQ(awaited, model);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace rsslag::analysis
