@@ -2,6 +2,8 @@
 #include "core/ledger.h"
 
 #include <algorithm>
+#include <climits>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 
@@ -123,12 +125,12 @@ void Ledger::adopt(const CounterReading &reading, const GroupView &group, std::u
     }
     mm->bind(end_ns);
     for (const TaskReading &task : reading.tasks)
-        impl_->tasks[task.host_tid] = {task.tid, task.tgid, task.host_tgid, task.comm, mm, 0};
-    GroupView &known = impl_->groups[group.host_tgid];
-    const bool forked = known.forked;
-    known = group;
-    known.forked = forked;
-    known.since_ns = end_ns;
+        impl_->put(task.host_tid, {task.tid, task.tgid, task.host_tgid, task.comm, mm, 0});
+    GroupView adopted = group;
+    const auto known = impl_->groups.find(group.host_tgid);
+    adopted.forked = known != impl_->groups.end() && known->second.forked;
+    adopted.since_ns = end_ns;
+    impl_->put(adopted);
     impl_->count_processes();
     impl_->forget_last();
 }
@@ -237,9 +239,10 @@ std::size_t Ledger::size() const {
 }
 
 int Ledger::tgid_of(std::uint64_t mm) const {
-    const auto group = std::find_if(impl_->groups.rbegin(), impl_->groups.rend(),
-                                    [mm](const auto &each) { return each.second.mm == mm; });
-    return group == impl_->groups.rend() ? 0 : group->second.tgid;
+    const auto &groups = impl_->groups_of_mm;
+    const auto after = groups.upper_bound({mm, INT_MAX});
+    if (after == groups.begin() || std::prev(after)->first != mm) return 0;
+    return impl_->groups.at(std::prev(after)->second).tgid;
 }
 
 std::vector<GroupView> Ledger::groups() const {

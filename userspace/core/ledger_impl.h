@@ -7,9 +7,11 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "core/ledger.h"
@@ -47,14 +49,17 @@ struct Ledger::Impl {
 
     Options options;
     std::unordered_map<std::uint64_t, std::shared_ptr<MmAccount>> mms;
-    std::unordered_map<int, Task> tasks;          ///< by the kernel's TID
+    std::unordered_map<int, Task> tasks;          ///< by the kernel's TID; put() and erase() change it
+    std::set<std::pair<int, int>> tids_of_group;  ///< of these: the kernel's TGID and TID
     std::unordered_map<int, Task> foreign_tasks;  ///< tasks of other mms that updated one of `mms`
-    std::map<int, GroupView> groups;              ///< by the kernel's TGID
+    std::map<int, GroupView> groups;              ///< by the kernel's TGID; put() changes it
+    /// Of these: the mm and the kernel's TGID.
+    std::set<std::pair<std::uint64_t, int>> groups_of_mm;
     std::deque<Leaving> leaving;
     /// `thread` scheme: tasks whose last update was of an mm that no process lives in yet.
     std::unordered_set<int> mm_builders;
-    /// TIDs of tasks that updated an mm other than their own.
-    std::unordered_set<int> others;
+    /// By TID of each task that updated an mm other than its own: the mms that may have its account.
+    std::unordered_map<int, std::set<std::uint64_t>> others;
     std::unordered_map<std::uint64_t, std::uint64_t> retired;  ///< by address: the time at which an mm last ended there
     std::uint64_t generations = 0;
     std::uint64_t ended = 0, ended_not_at_zero = 0;
@@ -68,6 +73,9 @@ struct Ledger::Impl {
     bool watching = false;  ///< from watch_all() to end_watch()
     Shared shared;
 
+    Task &put(int tid, Task task);
+    void erase(std::unordered_map<int, Task>::iterator task);
+    void put(const GroupView &group);
     std::shared_ptr<MmAccount> at(std::uint64_t mm) const;
     Applied apply(const rsslag_update &update);
     void apply(rsslag_sum sum);
@@ -77,6 +85,7 @@ struct Ledger::Impl {
     void exit(const rsslag_task &record);
     void vanished(int host_tgid);
     void tid_reused(int tid);
+    void forget_other(int tid, std::uint64_t mm);
     void renumbered(int from, int to);
     void leave(int host_tgid, std::shared_ptr<MmAccount> mm, std::uint64_t t_ns);
     void rename(const rsslag_task &record);

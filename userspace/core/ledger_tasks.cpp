@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Adds and removes tasks and mms, and finds the account that an update goes to.
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <utility>
 
@@ -22,6 +23,27 @@ Ledger::Impl::Impl(const Options &given)
     shared.keep_ended = given.ended_tasks;
 }
 
+/// Adds a task or replaces it.
+Ledger::Impl::Task &Ledger::Impl::put(int tid, Task task) {
+    Task &there = tasks[tid];
+    tids_of_group.erase({there.host_tgid, tid});
+    tids_of_group.emplace(task.host_tgid, tid);
+    return there = std::move(task);
+}
+
+void Ledger::Impl::erase(std::unordered_map<int, Task>::iterator task) {
+    tids_of_group.erase({task->second.host_tgid, task->first});
+    tasks.erase(task);
+}
+
+/// Adds a group or replaces it.
+void Ledger::Impl::put(const GroupView &group) {
+    GroupView &there = groups[group.host_tgid];
+    groups_of_mm.erase({there.mm, group.host_tgid});
+    groups_of_mm.emplace(group.mm, group.host_tgid);
+    there = group;
+}
+
 std::shared_ptr<MmAccount> Ledger::Impl::at(std::uint64_t mm) const {
     const auto found = mms.find(mm);
     return found == mms.end() ? nullptr : found->second;
@@ -38,7 +60,11 @@ void Ledger::Impl::retire(const std::shared_ptr<MmAccount> &mm) {
     }
     forget_last();
     retired[mm->mm] = now;
-    if (const auto found = mms.find(mm->mm); found != mms.end() && found->second == mm) mms.erase(found);
+    const auto found = mms.find(mm->mm);
+    if (found == mms.end() || found->second != mm) return;
+    for (const auto &[tid, account] : mm->others())
+        forget_other(tid, mm->mm);
+    mms.erase(found);
 }
 
 /// The mm of the update. No tracepoint marks the end of an mm: an update at mm_users 0 and a later one above 0 do.
@@ -90,17 +116,17 @@ std::shared_ptr<MmAccount> Ledger::Impl::make(std::uint64_t address, std::uint64
 Ledger::Impl::Task *Ledger::Impl::task_of(int tid, bool may_be_survivor) {
     if (const auto task = tasks.find(tid); task != tasks.end()) return &task->second;
     if (!may_be_survivor || groups.find(tid) == groups.end()) return nullptr;
-    const auto of_group = [tid](const auto &each) { return each.second.host_tgid == tid; };
-    const auto survivor = std::find_if(tasks.begin(), tasks.end(), of_group);
-    if (survivor == tasks.end() || std::any_of(std::next(survivor), tasks.end(), of_group)) return nullptr;
-    const int was = survivor->first;
-    Task task = std::move(survivor->second);
-    tasks.erase(survivor);
+    const auto first = tids_of_group.lower_bound({tid, INT_MIN});
+    const auto last = tids_of_group.upper_bound({tid, INT_MAX});
+    if (first == last || std::next(first) != last) return nullptr;
+    const int was = first->second;
+    Task task = tasks.at(was);
+    erase(tasks.find(was));
     task.tid_before = std::exchange(task.tid, task.tgid);
     if (task.mm) task.mm->rename_member(was, tid);
     renumbered(was, tid);
     forget_last();
-    return &(tasks[tid] = std::move(task));
+    return &put(tid, std::move(task));
 }
 
 Account &Ledger::Impl::account_of(MmAccount &mm, const rsslag_update &update, bool &member) {
@@ -121,7 +147,7 @@ Account &Ledger::Impl::account_of(MmAccount &mm, const rsslag_update &update, bo
     const bool own = mm.bound && (update.flags & RSSLAG_OWN) != 0;
     member = unknown && !foreign && ((task == nullptr && exiting) || own);
     if (member) return mm.ended(update.tid);
-    others.insert(update.tid);
+    others[update.tid].insert(mm.mm);
     return mm.other(update.tid);
 }
 
@@ -223,7 +249,7 @@ void Ledger::Impl::apply(rsslag_sum sum) {
     if (alive_here || mm->members().count(tid) != 0) {  // a member that has left by exec still has its account
         mm->apply(sum, mm->member(tid), updates, true);
     } else if (foreign || !mm->bound) {
-        others.insert(tid);
+        others[tid].insert(mm->mm);
         mm->apply(sum, mm->other(tid), updates, false);
     } else {  // the sum came late: the task has ended or left
         mm->apply(sum, mm->ended(tid), updates, true);
@@ -233,10 +259,16 @@ void Ledger::Impl::apply(rsslag_sum sum) {
 /// A new task has this TID. The account of the previous task in other mms is kept as that of an ended task.
 void Ledger::Impl::tid_reused(int tid) {
     const auto foreign = foreign_tasks.extract(tid);
-    if (others.erase(tid) == 0) return;
+    const auto updated = others.extract(tid);
+    if (updated.empty()) return;
     const TaskName name = foreign.empty() ? TaskName{} : name_of(tid, foreign.mapped());
-    for (auto &[address, mm] : mms)
-        mm->end_other(tid, name, now);
+    for (const std::uint64_t address : updated.mapped())
+        if (const auto mm = at(address)) mm->end_other(tid, name, now);
+}
+
+/// The mm has no account of this foreign task any more.
+void Ledger::Impl::forget_other(int tid, std::uint64_t mm) {
+    if (const auto other = others.find(tid); other != others.end()) other->second.erase(mm);
 }
 
 TaskName Ledger::Impl::name_of(int host_tid, const Task &task) {
@@ -246,10 +278,11 @@ TaskName Ledger::Impl::name_of(int host_tid, const Task &task) {
 /// A thread has taken its leader's TID.
 void Ledger::Impl::renumbered(int from, int to) {
     tid_reused(to);
-    if (others.erase(from) == 0) return;
-    others.insert(to);
-    for (auto &[address, mm] : mms)
-        mm->rename_other(from, to);
+    auto updated = others.extract(from);
+    if (updated.empty()) return;
+    for (const std::uint64_t address : updated.mapped())
+        if (const auto mm = at(address)) mm->rename_other(from, to);
+    others[to] = std::move(updated.mapped());
 }
 
 void Ledger::Impl::new_task(const rsslag_task &record) {
@@ -271,7 +304,7 @@ void Ledger::Impl::new_task(const rsslag_task &record) {
     if (const auto old = tasks.find(record.tid); old != tasks.end()) task_of(old->second.host_tgid, true);
     if (const auto old = tasks.find(record.tid); old != tasks.end()) {  // its exit record is missing
         if (old->second.mm) old->second.mm->end_member(record.tid, 0, name_of(record.tid, old->second), now);
-        tasks.erase(old);
+        erase(old);
     }
     tid_reused(record.tid);
     if (mm && (mm->torn_down || (!shares && mm->bound))) {  // an earlier mm at this address
@@ -283,10 +316,9 @@ void Ledger::Impl::new_task(const rsslag_task &record) {
         mm->bind(record.t_ns);
         mm->member(record.tid).cached_ns = record.t_ns;
     }
-    tasks[record.tid] = {record.ns_tid, record.ns_tgid, record.tgid, reported_comm(record), mm};
+    put(record.tid, {record.ns_tid, record.ns_tgid, record.tgid, reported_comm(record), mm});
     if (!same_group && traced) {
-        groups[record.tgid] = {record.tgid, record.ns_tgid, reported_comm(record), record.mm, State::Running,
-                               true,        record.t_ns};
+        put({record.tgid, record.ns_tgid, reported_comm(record), record.mm, State::Running, true, record.t_ns});
     }
 }
 
@@ -306,20 +338,19 @@ void Ledger::Impl::exec(const rsslag_task &record) {
     if (old != tasks.end() && old->second.tid_before != 0) was.tid = old->second.tid_before;
     if (old != tasks.end() && old->first != record.tid) {
         if (left) left->rename_member(record.old_tid, record.tid);
-        tasks.erase(old);
+        erase(old);
         renumbered(record.old_tid, record.tid);
     }
     if (task.mm) {
         task.mm->bind(record.t_ns);
         task.mm->member(record.tid).cached_ns = record.t_ns;
         task.mm->adopt_other(record.tid);
+        forget_other(record.tid, record.mm);
     }
-    tasks[record.tid] = task;
+    put(record.tid, task);
     const auto group = groups.find(record.tgid);
-    if (group == groups.end()) {
-        groups[record.tgid] = {record.tgid, record.ns_tgid, task.comm, record.mm, State::Running, false, record.t_ns};
-        return;
-    }
+    if (group == groups.end())
+        return put({record.tgid, record.ns_tgid, task.comm, record.mm, State::Running, false, record.t_ns});
     if (left && left != task.mm) {
         if (alive_in(*left, record.tgid)) {
             left->end_member(record.tid, faults, was, now);  // the group only used the mm of another one (vfork)
@@ -330,14 +361,17 @@ void Ledger::Impl::exec(const rsslag_task &record) {
             leaving.push_back({as_it_was, left, record.t_ns});
         }
     }
-    group->second.comm = task.comm;
-    group->second.mm = record.mm;
-    group->second.forked = false;
+    GroupView next = group->second;
+    next.comm = task.comm;
+    next.mm = record.mm;
+    next.forked = false;
+    put(next);
 }
 
 bool Ledger::Impl::alive_in(const MmAccount &mm, int except) const {
-    return std::any_of(groups.begin(), groups.end(),
-                       [&](const auto &each) { return each.first != except && each.second.mm == mm.mm; });
+    auto group = groups_of_mm.lower_bound({mm.mm, INT_MIN});
+    if (group != groups_of_mm.end() && *group == std::pair(mm.mm, except)) ++group;
+    return group != groups_of_mm.end() && group->first == mm.mm;
 }
 
 void Ledger::Impl::exit(const rsslag_task &record) {
@@ -351,7 +385,7 @@ void Ledger::Impl::exit(const rsslag_task &record) {
     if (task != tasks.end()) {
         // Its accounts in other mms keep its name.
         if (others.count(record.tid) != 0) (foreign_tasks[record.tid] = task->second).mm.reset();
-        tasks.erase(task);
+        erase(task);
     }
     if ((record.flags & RSSLAG_GROUP_DEAD) != 0) leave(record.tgid, std::move(mm), record.t_ns);
 }
@@ -368,21 +402,20 @@ void Ledger::Impl::leave(int host_tgid, std::shared_ptr<MmAccount> mm, std::uint
     } else {
         groups_unread++;
     }
+    groups_of_mm.erase({group->second.mm, host_tgid});
     groups.erase(group);
 }
 
 void Ledger::Impl::vanished(int host_tgid) {
     std::shared_ptr<MmAccount> mm;
-    for (auto task = tasks.begin(); task != tasks.end();) {
-        if (task->second.host_tgid != host_tgid) {
-            ++task;
-            continue;
-        }
+    for (auto each = tids_of_group.lower_bound({host_tgid, INT_MIN});
+         each != tids_of_group.end() && each->first == host_tgid;) {
+        const auto task = tasks.find((each++)->second);
         if (task->second.mm) {
             mm = task->second.mm;
             mm->end_member(task->first, 0, name_of(task->first, task->second), now);
         }
-        task = tasks.erase(task);
+        erase(task);
     }
     leave(host_tgid, std::move(mm), now);
 }
@@ -427,7 +460,7 @@ void Ledger::Impl::drop_missing(MmAccount &mm, const CounterReading &reading, st
         const auto task = tasks.find(tid);
         if (task == tasks.end() || groups.count(task->second.host_tgid) != 0) continue;
         mm.end_member(tid, 0, name_of(tid, task->second), now);
-        tasks.erase(task);
+        erase(task);
         forget_last();
     }
 }

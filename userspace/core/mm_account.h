@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -79,6 +80,7 @@ class MmAccount {
     Account &ended(int tid) { return tasks_.ended(tid); }
     int tid_now(int tid) const { return tasks_.tid_now(tid); }
     const std::unordered_map<int, Account> &members() const { return tasks_.members(); }
+    const std::map<int, Account> &others() const { return tasks_.others(); }
     void adopt_other(int tid) { tasks_.adopt_other(tid); }
     /// To be called when the member has ended by `t_ns`. Its account is added to the sum of ended tasks when none of
     /// its updates is open.

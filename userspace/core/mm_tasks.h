@@ -79,6 +79,7 @@ class MmTasks {
     /// The account of an open update.
     Account &of(int tid_or_tag);
     const std::unordered_map<int, Account> &members() const { return members_; }
+    const std::map<int, Account> &others() const { return others_; }
 
     /// Adds to the number of the account's updates. `member`: its task lives in the mm.
     void count(Account &account, std::uint64_t updates, bool member);

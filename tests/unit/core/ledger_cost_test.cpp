@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Records that are cheap to make in large numbers. Each test of a cost would run for many minutes if one record visited
+// all that the earlier ones have left.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "core/ledger.h"
+#include "dice.h"
+#include "readings.h"
+
+namespace rsslag::core::test {
+namespace {
+
+constexpr std::uint64_t kFirstMm = 0xffff888000000000;
+constexpr std::uint64_t kNow = 1'000'000'000;
+
+std::uint64_t mm_of(int number) {
+    return kFirstMm + static_cast<std::uint64_t>(number) * 4096;
+}
+
+rsslag_task task_record(rsslag_u16 kind, rsslag_u16 flags, int tid, int tgid, std::uint64_t mm) {
+    rsslag_task record{};
+    record.kind = kind;
+    record.flags = flags;
+    record.tid = record.ns_tid = record.old_tid = tid;
+    record.tgid = record.ns_tgid = tgid;
+    record.t_ns = kNow;
+    record.mm = mm;
+    return record;
+}
+
+rsslag_update update_record(rsslag_u16 flags, int tid, std::uint64_t mm, std::int64_t count) {
+    rsslag_update record{};
+    record.kind = RSSLAG_UPDATE;
+    record.flags = flags;
+    record.tid = tid;
+    record.t_ns = kNow;
+    record.mm = mm;
+    record.count = count;
+    record.member = 1;
+    return record;
+}
+
+/// A ledger of many processes, each with its own mm.
+class Processes {
+  public:
+    void adopt(int tgid, std::uint64_t mm, std::vector<TaskReading> tasks) {
+        CounterReading reading;
+        reading.mm = mm;
+        reading.first = reading.last = test::mm({});
+        reading.tasks = std::move(tasks);
+        ledger.adopt(reading, {tgid, tgid, "worker", mm}, kNow - 1, kNow - 1);
+    }
+    void fork(int tgid, std::uint64_t mm) { ledger.apply(task_record(RSSLAG_NEWTASK, RSSLAG_TRACED, tgid, tgid, mm)); }
+
+    Ledger ledger{{.scheme = Scheme::Plain}};
+};
+
+TEST(CostOfAnUpdate, DoesNotDependOnTheTasksOfOtherGroups) {
+    constexpr int kTasks = 200'000, kUpdates = 100'000, kLeader = 7;
+    Processes all;
+    std::vector<TaskReading> tasks;
+    for (int tid = 0; tid < kTasks; ++tid)
+        tasks.push_back(task(1'000'000 + tid, {}, 1'000'000));
+    all.adopt(1'000'000, mm_of(1), std::move(tasks));
+    all.adopt(kLeader, mm_of(2), {});
+    for (int i = 1; i <= kUpdates; ++i) {  // each looks for the only thread that is left of the leader's group
+        rsslag_update update = update_record(RSSLAG_OF_USER_FAULT | RSSLAG_OWN | RSSLAG_EXECVE, kLeader, mm_of(2), i);
+        update.t_ns += static_cast<std::uint64_t>(i) * 1000;
+        all.ledger.apply(update);
+    }
+    EXPECT_EQ(all.ledger.view(mm_of(2))->exited.updates, static_cast<std::uint64_t>(kUpdates));
+}
+
+TEST(CostOfALostExit, DoesNotDependOnTheTasksOfOtherGroups) {
+    constexpr int kCount = 200'000;
+    Processes all;
+    for (int tgid = 1; tgid <= kCount; ++tgid)
+        all.fork(tgid, 0);
+    for (int tgid = 1; tgid <= kCount; ++tgid)
+        all.ledger.vanished(tgid);
+    EXPECT_TRUE(all.ledger.tids().empty());
+    EXPECT_TRUE(all.ledger.groups().empty());
+}
+
+TEST(CostOfANewTask, DoesNotDependOnTheNumberOfMms) {
+    constexpr int kMms = 20'000, kTimes = 10, kForeign = 1'000'000;
+    Processes all;
+    for (int i = 1; i <= kMms; ++i)
+        all.fork(i, mm_of(i));
+    for (int time = 1; time <= kTimes; ++time) {
+        for (int i = 1; i <= kMms; ++i) {
+            all.ledger.apply(update_record(RSSLAG_BY_OTHER, kForeign + i, mm_of(i), time));
+            all.fork(kForeign + i, 0);  // a new task has the TID of the one that updated this mm
+        }
+    }
+    const auto last = all.ledger.view(mm_of(kMms));
+    EXPECT_TRUE(last->others.empty());
+    EXPECT_EQ(last->ended_others.updates, static_cast<std::uint64_t>(kTimes));
+}
+
+TEST(CostOfTheOwnerOfAnMm, DoesNotDependOnTheNumberOfGroups) {
+    constexpr int kCount = 200'000;
+    Processes all;
+    for (int tgid = 1; tgid <= kCount; ++tgid)
+        all.ledger.apply(task_record(RSSLAG_EXEC, 0, tgid, tgid, mm_of(tgid)));
+    for (int tgid = 1; tgid <= kCount; ++tgid)
+        ASSERT_EQ(all.ledger.tgid_of(mm_of(tgid)), tgid);
+}
+
+/// Compares the owner of each of a few mms with the list of groups.
+void expect_owners(const Ledger &ledger) {
+    std::map<std::uint64_t, int> owners;
+    for (const GroupView &group : ledger.groups())
+        owners[group.mm] = group.tgid;  // ascending
+    for (int number = 0; number < 6; ++number) {
+        const auto owner = owners.find(mm_of(number));
+        ASSERT_EQ(ledger.tgid_of(mm_of(number)), owner == owners.end() ? 0 : owner->second);
+    }
+}
+
+TEST(LedgerOfManyProcesses, FindsTheGroupsOfAnMm) {
+    Dice dice(1);
+    for (int round = 0; round < runs(50); ++round) {
+        Processes all;
+        for (int i = 0; i < 200; ++i) {
+            const int tgid = static_cast<int>(dice.between(1, 6));
+            const std::uint64_t mm = mm_of(static_cast<int>(dice.between(0, 5)));
+            switch (dice.between(0, 5)) {
+                case 0: all.adopt(tgid, mm, {task(tgid, {}, tgid), task(tgid + 10, {}, tgid)}); break;
+                case 1: all.fork(tgid, mm); break;
+                case 2:
+                    all.ledger.apply(
+                        task_record(RSSLAG_NEWTASK, RSSLAG_TRACED | RSSLAG_SHARES_MM, tgid, tgid, mm));  // vfork
+                    break;
+                case 3: all.ledger.apply(task_record(RSSLAG_EXEC, 0, tgid, tgid, mm)); break;
+                case 4: all.ledger.apply(task_record(RSSLAG_EXIT, RSSLAG_GROUP_DEAD, tgid, tgid, mm)); break;
+                default: all.ledger.vanished(tgid); break;
+            }
+            expect_owners(all.ledger);
+        }
+    }
+}
+
+TEST(LedgerOfManyProcesses, EndsAllTasksOfALostGroupAndNoOthers) {
+    Processes all;
+    all.adopt(7, mm_of(1), {task(7, {}, 7), task(8, {}, 7), task(9, {}, 7)});
+    all.adopt(6, mm_of(2), {task(6, {}, 6)});
+    all.adopt(10, mm_of(3), {task(10, {}, 10)});
+    all.ledger.vanished(7);
+    std::vector<int> tids = all.ledger.tids();
+    std::sort(tids.begin(), tids.end());
+    EXPECT_EQ(tids, (std::vector<int>{6, 10}));
+    const auto ended = all.ledger.take_ended(true);
+    ASSERT_EQ(ended.size(), 1U);
+    EXPECT_EQ(ended[0].mm.exited.threads, 3U);
+}
+
+}  // namespace
+}  // namespace rsslag::core::test
