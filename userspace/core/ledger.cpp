@@ -5,6 +5,7 @@
 #include <climits>
 #include <iterator>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "ledger_impl.h"
@@ -268,6 +269,7 @@ std::vector<int> Ledger::tids() const {
 std::vector<Ended> Ledger::take_ended(bool all) {
     std::vector<Ended> done;
     std::deque<Impl::Leaving> rest;
+    std::unordered_set<int> held;  // the groups of `rest`
     std::unordered_map<const MmAccount *, std::size_t> to_come;
     for (const Impl::Leaving &each : impl_->leaving)
         to_come[each.mm.get()]++;
@@ -281,17 +283,18 @@ std::vector<Ended> Ledger::take_ended(bool all) {
         const bool settled = each.mm->settled() || next_follows;
         const bool complete = (each.mm->torn_down && each.mm->empty()) || !there || (shared && settled);
         if (!all && !complete && since + kTeardownNs >= impl_->now) {
+            held.insert(each.group.host_tgid);
             rest.push_back(std::move(each));
             continue;
         }
         const std::shared_ptr<MmAccount> mm = each.mm;
         if (mm->torn_down && impl_->at(mm->mm) == mm) impl_->retire(mm);
         // Keeps the order of a group's mms: the mm before an exec comes first, even if its teardown takes longer.
-        const auto before = [&each](const Impl::Leaving &held) { return held.group.host_tgid == each.group.host_tgid; };
-        if (!all && std::any_of(rest.begin(), rest.end(), before)) {
+        if (!all && held.count(each.group.host_tgid) != 0) {
             rest.push_back(std::move(each));
             continue;
         }
+        if (each.group.state == State::Exited) mm->wait_for_end(-1);
         MmView view = mm->view();
         impl_->name_tasks(view);
         const bool last = --to_come[mm.get()] == 0 && !shared;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "ledger_impl.h"
@@ -201,14 +202,8 @@ Applied Ledger::Impl::apply(const rsslag_update &update) {
     return applied;
 }
 
-/// From 6.16 a process exits before its mm is torn down. The process counts until then, because its memory still
-/// exists.
 void Ledger::Impl::count_processes() {
-    const auto holds = [](const Leaving &each) {
-        return each.group.state == State::Exited && !each.mm->torn_down && each.mm->members().empty();
-    };
-    shared.peaks.processes(groups.size() +
-                           static_cast<std::size_t>(std::count_if(leaving.begin(), leaving.end(), holds)));
+    shared.peaks.processes(groups.size() + shared.waiting);
 }
 
 /// How many updates of this sum have not been applied yet. A sum that was read while it was open (RSSLAG_PARTIAL) is
@@ -399,6 +394,7 @@ void Ledger::Impl::leave(int host_tgid, std::shared_ptr<MmAccount> mm, std::uint
     if (!mm) mm = at(as_it_was.mm);
     if (mm) {
         leaving.push_back({as_it_was, mm, t_ns});
+        mm->wait_for_end(1);
     } else {
         groups_unread++;
     }

@@ -20,7 +20,8 @@ MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, s
       histories_(options.scheme, options.cpus),
       shared_(&shared),
       peaks_(shared.peaks),
-      flushes_(options.anon_orders) {}
+      flushes_(options.anon_orders),
+      all_waiting_(&shared.waiting) {}
 
 void MmAccount::hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value, bool sum) {
     counters_.set(cell, value);
@@ -42,7 +43,10 @@ Applied MmAccount::apply(const rsslag_update &update, Account &account, bool mem
         take_absolute(update);
         return {true, std::nullopt, std::nullopt};
     }
-    if ((update.flags & RSSLAG_TEARDOWN) != 0 && !std::exchange(torn_down, true)) last = exact();
+    if ((update.flags & RSSLAG_TEARDOWN) != 0 && !std::exchange(torn_down, true)) {
+        last = exact();
+        count_waiting();
+    }
     const bool ends = member && (update.flags & RSSLAG_TEARDOWN) != 0;
     Account &to = ends ? tasks_.teardown(account) : account;
     tasks_.count(to, 1, member);
@@ -336,6 +340,23 @@ void MmAccount::bind(std::uint64_t t_ns) {
     bound_ns = std::max(bound_ns, t_ns);
 }
 
+Account &MmAccount::member(int tid) {
+    Account &account = tasks_.member(tid);
+    count_waiting();
+    return account;
+}
+
+void MmAccount::wait_for_end(int more) {
+    waiting_ += static_cast<std::size_t>(more);
+    count_waiting();
+}
+
+/// From 6.16 a process exits before its mm is torn down. It counts until then, because its memory still exists.
+void MmAccount::count_waiting() {
+    const std::size_t counts = torn_down || !members().empty() ? 0 : waiting_;
+    *all_waiting_ += counts - std::exchange(counted_, counts);
+}
+
 void MmAccount::take_cache_from(int tid) {
     Account *const account = tasks_.find_member(tid);
     if (account == nullptr) return;
@@ -354,6 +375,7 @@ void MmAccount::end_member(int tid, std::uint64_t faults, const TaskName &name, 
     if (tasks_.find_member(tid) == nullptr) return;
     take_cache_from(tid);
     histories_.retag(tid, tasks_.end_member(tid, faults, name, std::max(t_ns, last_ns)));
+    count_waiting();
 }
 
 void MmAccount::end_other(int tid, const TaskName &name, std::uint64_t t_ns) {

@@ -31,6 +31,7 @@ struct Shared {
     bool keep_ended = false;  ///< whether `ended` is filled
     std::vector<EndedTask> ended;
     AllPeaks peaks;
+    std::size_t waiting = 0;  ///< processes that have exited and whose memory still exists
 };
 
 /// Each part keeps one kind of state, and none calls another: `counters_` the values, `tasks_` what each task
@@ -69,13 +70,15 @@ class MmAccount {
 
     /// To be called when a process lives in this mm, from `t_ns` on or earlier.
     void bind(std::uint64_t t_ns);
+    /// Sets how many groups more or fewer have exited and wait for the end of this mm.
+    void wait_for_end(int more);
     /// To be called if the records of its creation may be lost.
     void start_lost() { start_approximate = true; }
     /// To be called if its first reading came after updates of the process.
     void start_missed();
 
     // See MmTasks.
-    Account &member(int tid) { return tasks_.member(tid); }
+    Account &member(int tid);
     Account &other(int tid) { return tasks_.other(tid); }
     Account &ended(int tid) { return tasks_.ended(tid); }
     int tid_now(int tid) const { return tasks_.tid_now(tid); }
@@ -119,6 +122,7 @@ class MmAccount {
   private:
     Applied apply_cpu(const rsslag_update &update, Account &account);
     Applied apply_thread(const rsslag_update &update, Account &account, bool direct);
+    void count_waiting();
     void note_begin();
     void take_cache_from(int tid);
     void take_absolute(const rsslag_update &update);
@@ -163,6 +167,9 @@ class MmAccount {
     std::uint64_t folded_until_ = 0;  ///< CPUs went offline by then: a reading that started earlier does not resync
     MmCheck check_;
     std::int64_t rss_min_ = 0, rss_max_ = 0;
+    std::size_t *all_waiting_;  ///< Shared::waiting
+    std::size_t waiting_ = 0;   ///< see wait_for_end()
+    std::size_t counted_ = 0;   ///< `waiting_` while the mm has no task and is not torn down, else 0
 };
 
 }  // namespace rsslag::core

@@ -113,6 +113,31 @@ TEST(CostOfTheOwnerOfAnMm, DoesNotDependOnTheNumberOfGroups) {
         ASSERT_EQ(all.ledger.tgid_of(mm_of(tgid)), tgid);
 }
 
+TEST(CostOfAnExec, DoesNotDependOnTheNumberOfGroupsOrOfExecsBeforeIt) {
+    constexpr int kCount = 200'000;
+    Processes all;
+    for (const int mm : {1, 2})
+        all.adopt(1, mm_of(mm), {task(1, {}, 1)});
+    for (int tgid = 2; tgid <= kCount; ++tgid)
+        all.ledger.apply(task_record(RSSLAG_EXEC, 0, tgid, tgid, mm_of(1 + tgid)));
+    for (int i = 0; i < kCount; ++i)  // it leaves the mm that it is in, and no other group lives there
+        all.ledger.apply(task_record(RSSLAG_EXEC, 0, 1, 1, mm_of(1 + i % 2)));
+    EXPECT_EQ(all.ledger.groups().size(), static_cast<std::size_t>(kCount));
+    EXPECT_TRUE(all.ledger.leaving());
+}
+
+TEST(CostOfAnExit, DoesNotDependOnTheProcessesThatWaitForTheirTeardown) {
+    constexpr int kWaiting = 300'000, kOthers = 20'000, kLast = kWaiting + kOthers + 1;
+    Processes all;
+    for (int tgid = 1; tgid <= kLast; ++tgid)
+        all.adopt(tgid, mm_of(tgid <= kWaiting ? 1 : 2), {});
+    for (int tgid = 1; tgid < kLast; ++tgid)
+        all.ledger.apply(task_record(RSSLAG_EXIT, RSSLAG_GROUP_DEAD, tgid, tgid, 0));
+    // The last group still lives in the second mm.
+    EXPECT_EQ(all.ledger.take_ended().size(), static_cast<std::size_t>(kOthers));
+    EXPECT_TRUE(all.ledger.leaving());
+}
+
 /// Compares the owner of each of a few mms with the list of groups.
 void expect_owners(const Ledger &ledger) {
     std::map<std::uint64_t, int> owners;
