@@ -11,15 +11,12 @@ namespace {
 /// emulated CPU run for 100 ms while the others wait.
 constexpr std::uint64_t kTakenAwayNs = 500'000'000;
 
-/// The distance from the value that was read to the nearest value that the counter is known to have held.
-std::int64_t distance(const std::vector<std::int64_t> &held, std::int64_t read) {
+/// The distance from the value that was read to one that the counter is known to have held.
+std::int64_t distance(std::int64_t held, std::int64_t read) {
     constexpr std::int64_t kFar = std::int64_t{1} << 40;  // beyond any counter; a recording may hold any number
-    std::int64_t nearest = kFar;
-    for (const std::int64_t value : held) {
-        std::int64_t away = 0;
-        if (!__builtin_sub_overflow(value, read, &away)) nearest = std::min(nearest, away < 0 ? -away : away);
-    }
-    return nearest;
+    std::int64_t away = 0;
+    if (__builtin_sub_overflow(held, read, &away) || away < -kFar) return kFar;
+    return std::min(kFar, away < 0 ? -away : away);
 }
 
 }  // namespace
@@ -41,18 +38,22 @@ void MmCheck::held(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value, b
 }
 
 void MmCheck::explain(std::uint32_t cell, std::int64_t value) {
-    if (suspicions_.empty()) return;
-    std::erase_if(suspicions_, [=](const Suspicion &each) { return each.cell == cell && each.value == value; });
+    if (const auto found = suspicions_.find({cell, value}); found != suspicions_.end()) end(found);
+}
+
+MmCheck::Suspicions::iterator MmCheck::end(Suspicions::iterator suspicion) {
+    const auto &[cell, value] = suspicion->first;
+    by_time_.erase({cell, suspicion->second, value});
+    return suspicions_.erase(suspicion);
 }
 
 MmCheck::Comparison MmCheck::compare(const std::vector<std::int64_t> &read, std::uint64_t begin_ns,
                                      std::uint64_t end_ns) const {
     const std::size_t cells = read.size();
     Comparison found{std::vector<std::int64_t>(cells, 0), std::vector<bool>(cells, false)};
-    std::vector<std::vector<std::int64_t>> held(cells);
     std::vector<bool> unknown(cells, false);
     for (std::size_t cell = 0; cell < cells; ++cell)
-        held[cell] = {watched_from_[cell]};
+        found.off[cell] = distance(watched_from_[cell], read[cell]);
     for (const Change &change : changes_) {
         if (change.sum) {
             unknown[change.cell] = found.changed[change.cell] = true;
@@ -60,37 +61,44 @@ MmCheck::Comparison MmCheck::compare(const std::vector<std::int64_t> &read, std:
             continue;
         }
         if (change.t_ns > end_ns + kWiderNs) continue;
+        std::int64_t &off = found.off[change.cell];
+        const std::int64_t away = distance(change.value, read[change.cell]);
         if (change.t_ns + kWiderNs < begin_ns) {
-            held[change.cell] = {change.value};
+            off = away;
         } else {
-            held[change.cell].push_back(change.value);
+            off = std::min(off, away);
             found.changed[change.cell] = true;
             found.quiet = false;
         }
     }
     for (std::size_t cell = 0; cell < cells; ++cell)
-        if (!unknown[cell]) found.off[cell] = distance(held[cell], read[cell]);
+        if (unknown[cell]) found.off[cell] = 0;
     return found;
 }
 
 bool MmCheck::confirms(std::uint32_t cell, std::uint64_t read_ns) const {
-    return std::any_of(suspicions_.begin(), suspicions_.end(), [=](const Suspicion &each) {
-        return each.cell == cell && each.read_ns + kTakenAwayNs <= read_ns;
-    });
+    const auto first = by_time_.lower_bound({cell, 0, INT64_MIN});
+    return first != by_time_.end() && std::get<0>(*first) == cell && std::get<1>(*first) + kTakenAwayNs <= read_ns;
 }
 
 void MmCheck::suspect(std::uint32_t cell, std::uint64_t read_ns, std::int64_t value) {
-    suspicions_.push_back({read_ns, cell, value});
+    const auto known = suspicions_.find({cell, value});
+    if (known != suspicions_.end() && known->second <= read_ns) return;
+    if (known != suspicions_.end()) end(known);
+    suspicions_.emplace(std::pair(cell, value), read_ns);
+    by_time_.emplace(cell, read_ns, value);
 }
 
 void MmCheck::agrees(std::uint32_t cell) {
-    std::erase_if(suspicions_, [cell](const Suspicion &each) { return each.cell == cell; });
+    auto each = suspicions_.lower_bound({cell, INT64_MIN});
+    while (each != suspicions_.end() && each->first.first == cell)
+        each = end(each);
 }
 
 std::uint64_t MmCheck::give_up() {
     std::uint64_t cells = 0;
     for (; !suspicions_.empty(); ++cells)
-        agrees(suspicions_.front().cell);
+        agrees(suspicions_.begin()->first.first);
     return cells;
 }
 

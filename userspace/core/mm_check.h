@@ -3,6 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace rsslag::core {
@@ -43,13 +47,19 @@ class MmCheck {
     /// To be called when the cell agrees with a reading.
     void agrees(std::uint32_t cell);
     /// To be called when the next reading will replace the counters.
-    void forget() { suspicions_.clear(); }
+    void forget() {
+        suspicions_.clear();
+        by_time_.clear();
+    }
     /// To be called when no more records will explain what readings found. Returns the number of cells that differed,
     /// each once, however many readings differed there.
     std::uint64_t give_up();
     bool suspects() const { return !suspicions_.empty(); }
 
   private:
+    using Suspicions = std::map<std::pair<std::uint32_t, std::int64_t>, std::uint64_t>;
+    Suspicions::iterator end(Suspicions::iterator suspicion);
+
     struct Change {
         std::uint64_t t_ns;
         std::uint32_t cell;
@@ -57,14 +67,10 @@ class MmCheck {
         bool sum;
     };
 
-    /// A value in a reading that no record explains yet.
-    struct Suspicion {
-        std::uint64_t read_ns;
-        std::uint32_t cell;
-        std::int64_t value;
-    };
-
-    std::vector<Suspicion> suspicions_;
+    /// By cell and value: when a reading first had this value, which no record explains yet.
+    Suspicions suspicions_;
+    /// The same, as cell, time and value.
+    std::set<std::tuple<std::uint32_t, std::uint64_t, std::int64_t>> by_time_;
     bool watched_ = false;
     std::vector<std::int64_t> watched_from_;  ///< by cell
     std::vector<Change> changes_;

@@ -2,9 +2,12 @@
 // The parts of an mm's account, each by itself.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/mm_check.h"
@@ -13,6 +16,7 @@
 #include "core/mm_histories.h"
 #include "core/mm_peaks.h"
 #include "core/mm_tasks.h"
+#include "dice.h"
 #include "readings.h"
 
 namespace rsslag::core::test {
@@ -106,6 +110,77 @@ TEST(MmCheck, CountsEachCellOnceWhenItGivesUp) {
     check.suspect(3, 200 * kMs, 1);
     EXPECT_EQ(check.give_up(), 2U);
     EXPECT_FALSE(check.suspects());
+}
+
+/// The same suspicions in a list.
+struct ListedSuspicions {
+    struct Each {
+        std::uint32_t cell;
+        std::uint64_t read_ns;
+        std::int64_t value;
+    };
+    std::vector<Each> all;
+
+    void explain(std::uint32_t cell, std::int64_t value) {
+        std::erase_if(all, [=](const Each &each) { return each.cell == cell && each.value == value; });
+    }
+    void agrees(std::uint32_t cell) {
+        std::erase_if(all, [=](const Each &each) { return each.cell == cell; });
+    }
+    bool confirms(std::uint32_t cell, std::uint64_t read_ns) const {
+        return std::any_of(all.begin(), all.end(),
+                           [=](const Each &each) { return each.cell == cell && each.read_ns + 500 * kMs <= read_ns; });
+    }
+    std::uint64_t give_up() {
+        std::set<std::uint32_t> cells;
+        for (const Each &each : std::exchange(all, {}))
+            cells.insert(each.cell);
+        return cells.size();
+    }
+};
+
+TEST(MmCheck, FindsTheSuspicionsOfACell) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        Dice dice(seed);
+        MmCheck check;
+        ListedSuspicions model;
+        for (int i = 0; i < 500; ++i) {
+            const auto cell = static_cast<std::uint32_t>(dice.between(0, 3));
+            const std::uint64_t now = dice.ns(1, 20) * 100 * kMs;
+            const std::int64_t value = dice.between(-2, 2);
+            switch (dice.between(0, 9)) {
+                case 0:
+                    check.agrees(cell);
+                    model.agrees(cell);
+                    break;
+                case 1: ASSERT_EQ(check.give_up(), model.give_up()); break;
+                case 2:
+                case 3:
+                    check.explain(cell, value);
+                    model.explain(cell, value);
+                    break;
+                default:
+                    check.suspect(cell, now, value);
+                    model.all.push_back({cell, now, value});
+                    break;
+            }
+            ASSERT_EQ(check.confirms(cell, now), model.confirms(cell, now));
+            ASSERT_EQ(check.suspects(), !model.all.empty());
+        }
+    }
+}
+
+/// Each of 8,192 CPUs has four cells. Visiting all suspicions for each cell would take many minutes.
+TEST(MmCheck, VisitsTheSuspicionsOfOneCellOnly) {
+    constexpr std::uint32_t kCells = 4 * 8'193;
+    MmCheck check;
+    for (std::uint64_t reading = 1; reading <= 50; ++reading) {
+        for (std::uint32_t cell = 0; cell < kCells; ++cell) {
+            ASSERT_FALSE(check.confirms(cell, reading * kMs));
+            check.suspect(cell, reading * kMs, 1);
+        }
+    }
+    EXPECT_EQ(check.give_up(), kCells);
 }
 
 TEST(MmTasks, KeepsTheSumWhenATaskEnds) {
