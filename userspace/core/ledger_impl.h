@@ -127,7 +127,7 @@ struct Ledger::Impl {
         std::uint32_t last = 0;  ///< highest number
         std::uint64_t last_mm = 0;
     };
-    std::vector<ReportedByCpu> reported_;
+    ByCpu<ReportedByCpu> reported_;
 };
 
 }  // namespace rsslag::core

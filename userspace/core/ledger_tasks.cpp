@@ -17,10 +17,7 @@ std::string reported_comm(const rsslag_task &record) {
 
 }  // namespace
 
-Ledger::Impl::Impl(const Options &given)
-    : options(given),
-      last_(static_cast<std::size_t>(std::max(given.cpus, 1))),
-      reported_(static_cast<std::size_t>(std::max(given.cpus, 1))) {
+Ledger::Impl::Impl(const Options &given) : options(given), last_(static_cast<std::size_t>(std::max(given.cpus, 1))) {
     shared.keep_ended = given.ended_tasks;
 }
 
@@ -227,7 +224,7 @@ bool Ledger::Impl::overtaken(const rsslag_sum &sum) {
 
 void Ledger::Impl::apply(rsslag_sum sum) {
     now = std::max<std::uint64_t>(now, sum.t_ns);
-    if (sum.of >= reported_.size()) return;
+    if (sum.of >= last_.size()) return;
     const std::uint64_t updates = missing_updates(sum);
     const std::shared_ptr<MmAccount> mm = updates == 0 ? nullptr : at(sum.mm);
     if (!mm) return;

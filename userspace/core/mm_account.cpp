@@ -16,7 +16,6 @@ MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, s
       generation(number),
       options_(options),
       counters_(cpus_cache(options.scheme) ? static_cast<std::size_t>(options.cpus) : 0),
-      folds_(counters_.cpus()),
       histories_(options.scheme, options.cpus),
       shared_(&shared),
       peaks_(shared.peaks),
@@ -87,7 +86,7 @@ Applied MmAccount::apply_cpu(const rsslag_update &update, Account &account) {
     if (update.cpu >= counters_.cpus()) return {true, std::nullopt, std::nullopt};
     const std::int64_t before = counters_.cached_by(update.cpu)[m];
     hold_count(update);
-    hold(MmCounters::cell_of(update.cpu, m), update.t_ns, update.cached);
+    hold(counters_.cell_of(update.cpu, m), update.t_ns, update.cached);
     CounterEvent event = histories_.event_of(update, account);
     for (std::size_t each = 0; each < kMembers; ++each) {
         if (each != m) histories_[each].passed(update.cpu, update.t_ns);
@@ -162,7 +161,7 @@ void MmAccount::apply(const rsslag_sum &sum, Account &account, std::uint64_t upd
     for (std::size_t m = 0; m < kMembers; ++m) {
         if ((sum.members >> m & 1) == 0) continue;
         if (!adopted) tasks_.add_flushed(account, m, std::int64_t{sum.cached[m]} - counters_.cached_by(sum.of)[m]);
-        hold(MmCounters::cell_of(sum.of, m), sum.t_ns, sum.cached[m], true);
+        hold(counters_.cell_of(sum.of, m), sum.t_ns, sum.cached[m], true);
     }
     if (adopted) {
         rebase();
@@ -180,7 +179,7 @@ void MmAccount::take_fold(const CounterHistory::Update &update) {
     Account &account = tasks_.of(update.tid);
     account.flushes++;
     account.last_flush_ns = std::max(account.last_flush_ns, update.t_ns);
-    folds_[static_cast<std::size_t>(update.cpu)]++;
+    folds_[update.cpu]++;
 }
 
 /// Adds settled amounts to the accounts and reports them.

@@ -123,6 +123,7 @@ class MmAccount {
     Applied apply_cpu(const rsslag_update &update, Account &account);
     Applied apply_thread(const rsslag_update &update, Account &account, bool direct);
     void count_waiting();
+    std::vector<std::int64_t> cells_of(const CounterReading &reading);
     void note_begin();
     void take_cache_from(int tid);
     void take_absolute(const rsslag_update &update);
@@ -150,7 +151,7 @@ class MmAccount {
 
     Ledger::Options options_;
     MmCounters counters_;
-    std::vector<std::uint64_t> folds_;  ///< by CPU
+    ByCpu<std::uint64_t> folds_;
     MmHistories histories_;
     CounterHistory::Settled out_;
     Shared *shared_;  ///< null in the copy that view() settles, and after close()

@@ -53,7 +53,7 @@ MmCheck::Comparison MmCheck::compare(const std::vector<std::int64_t> &read, std:
     Comparison found{std::vector<std::int64_t>(cells, 0), std::vector<bool>(cells, false)};
     std::vector<bool> unknown(cells, false);
     for (std::size_t cell = 0; cell < cells; ++cell)
-        found.off[cell] = distance(watched_from_[cell], read[cell]);
+        found.off[cell] = distance(cell < watched_from_.size() ? watched_from_[cell] : 0, read[cell]);
     for (const Change &change : changes_) {
         if (change.sum) {
             unknown[change.cell] = found.changed[change.cell] = true;

@@ -22,7 +22,7 @@ class MmCheck {
     /// The distance from a reading within which a change may still be a part of it.
     static constexpr std::uint64_t kWiderNs = 1'000'000;
 
-    /// Starts to keep the history of these cells.
+    /// Starts to keep the history of these cells. Those that are added later had the value 0.
     void watch(std::vector<std::int64_t> cells);
     void end_watch();
     bool watched() const { return watched_; }

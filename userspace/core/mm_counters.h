@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "by_cpu.h"
 #include "core/units.h"
 
 namespace rsslag::core {
@@ -15,17 +16,26 @@ namespace rsslag::core {
 /// Records may come late, so each count has a time, and the caller ignores older records. What all CPUs cache is always
 /// the sum of what each caches.
 ///
-/// A cell is one value that a reading has: the counts of all members come first, then those of each CPU.
+/// A cell is one value that a reading has: the counts of all members come first, then those of each CPU that has had a
+/// value.
 class MmCounters {
   public:
-    /// `cpus`: 0 unless CPUs have caches.
-    explicit MmCounters(std::size_t cpus) : locals_(cpus) {}
+    /// `cpus`: how many are possible; 0 unless CPUs have caches.
+    explicit MmCounters(std::size_t cpus) : cpus_(cpus) {}
 
-    static constexpr std::uint32_t cell_of(std::size_t cpu, std::size_t member) {
-        return static_cast<std::uint32_t>(kMembers + cpu * kMembers + member);
+    /// The cells of the CPU are added, with the value 0, if they are missing.
+    std::uint32_t cell_of(std::size_t cpu, std::size_t member) {
+        std::uint32_t &number = numbers_[static_cast<int>(cpu)];
+        if (number == 0) {
+            locals_.emplace_back();
+            number = static_cast<std::uint32_t>(locals_.size());
+        }
+        return static_cast<std::uint32_t>(kMembers * number + member);
     }
     std::size_t cells() const { return kMembers * (1 + locals_.size()); }
-    std::size_t cpus() const { return locals_.size(); }
+    std::size_t cpus() const { return cpus_; }
+    /// CPUs that have cells, ascending.
+    const ByCpu<std::uint32_t> &cpus_with_cells() const { return numbers_; }
 
     std::int64_t value(std::uint32_t cell) const {
         return cell < kMembers ? flushed_[cell] : locals_[cell / kMembers - 1][cell % kMembers];
@@ -41,7 +51,11 @@ class MmCounters {
     }
 
     const std::array<std::int64_t, kMembers> &flushed() const { return flushed_; }
-    const std::array<std::int32_t, kMembers> &cached_by(std::size_t cpu) const { return locals_[cpu]; }
+    const std::array<std::int32_t, kMembers> &cached_by(std::size_t cpu) const {
+        static constexpr std::array<std::int32_t, kMembers> kNothing{};
+        const std::uint32_t *const number = numbers_.find(static_cast<int>(cpu));
+        return number == nullptr ? kNothing : locals_[*number - 1];
+    }
     /// The sum over CPUs.
     const std::array<std::int64_t, kMembers> &cached() const { return cached_; }
 
@@ -52,7 +66,9 @@ class MmCounters {
   private:
     std::array<std::int64_t, kMembers> flushed_{};
     std::array<std::uint64_t, kMembers> flushed_ns_{};
-    std::vector<std::array<std::int32_t, kMembers>> locals_;  ///< by CPU
+    std::size_t cpus_;
+    ByCpu<std::uint32_t> numbers_;                            ///< index in `locals_` plus one
+    std::vector<std::array<std::int32_t, kMembers>> locals_;  ///< in the order in which the CPUs had values
     std::array<std::int64_t, kMembers> cached_{};
 };
 

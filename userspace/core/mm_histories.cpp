@@ -2,18 +2,19 @@
 #include "mm_histories.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rsslag::core {
 
 MmHistories::MmHistories(Scheme scheme, int cpus)
-    : cpus_cache_(cpus_cache(scheme)), seen_ns_(static_cast<std::size_t>(std::max(cpus, 1))) {
+    : cpus_cache_(cpus_cache(scheme)), cpus_(static_cast<std::size_t>(std::max(cpus, 1))) {
     histories_.fill(CounterHistory(cpus_cache_ ? CountRead::Later : CountRead::AtOnce));
 }
 
 CounterEvent MmHistories::event_of(const rsslag_update &update, Account &account) {
     CounterEvent event;
-    event.begin_ns = seen_ns_[update.cpu];
-    seen_ns_[update.cpu] = std::max<std::uint64_t>(seen_ns_[update.cpu], update.t_ns);
+    std::uint64_t &seen = seen_ns_[update.cpu];
+    event.begin_ns = std::exchange(seen, std::max<std::uint64_t>(seen, update.t_ns));
     if (account.tag != kEndedTid) {
         event.begin_ns = std::max(event.begin_ns, account.seen_ns);
         account.seen_ns = std::max<std::uint64_t>(account.seen_ns, update.t_ns);
@@ -34,7 +35,10 @@ CounterEvent MmHistories::event_of(const rsslag_update &update, Account &account
 }
 
 void MmHistories::seen(const rsslag_fault &fault, Account &account) {
-    if (has_cpu(fault.cpu)) seen_ns_[fault.cpu] = std::max<std::uint64_t>(seen_ns_[fault.cpu], fault.t_ns);
+    if (has_cpu(fault.cpu)) {
+        std::uint64_t &seen = seen_ns_[fault.cpu];
+        seen = std::max<std::uint64_t>(seen, fault.t_ns);
+    }
     account.seen_ns = std::max<std::uint64_t>(account.seen_ns, fault.t_ns);
 }
 
@@ -44,10 +48,11 @@ void MmHistories::passed(int cpu, std::uint64_t t_ns) {
 }
 
 std::uint64_t MmHistories::complete_ns(std::uint64_t now) const {
-    std::uint64_t complete = now;
-    for (const std::uint64_t seen : seen_ns_) {
+    const std::uint64_t of_silent = now - std::min(now, CounterHistory::kInFlightNs);
+    std::uint64_t complete = seen_ns_.size() < cpus_ ? of_silent : now;
+    for (const auto &[cpu, seen] : seen_ns_) {
         const bool silent = seen == 0 || seen + CounterHistory::kSilentNs <= now;
-        complete = std::min(complete, silent ? now - std::min(now, CounterHistory::kInFlightNs) : seen);
+        complete = std::min(complete, silent ? of_silent : seen);
     }
     return complete;
 }

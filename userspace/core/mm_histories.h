@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "by_cpu.h"
 #include "core/scheme.h"
 #include "counter_history.h"
 #include "mm_tasks.h"
@@ -21,7 +22,9 @@ class MmHistories {
 
     CounterHistory &operator[](std::size_t member) { return histories_[member]; }
     const CounterHistory &operator[](std::size_t member) const { return histories_[member]; }
-    bool has_cpu(std::size_t cpu) const { return cpu < seen_ns_.size(); }
+    bool has_cpu(std::size_t cpu) const { return cpu < cpus_; }
+    /// The number of CPUs that complete_ns() visits.
+    std::size_t cpus_seen() const { return seen_ns_.size(); }
 
     /// The event of a record, whose CPU must exist. Its update took effect after the previous records of its CPU and of
     /// its task.
@@ -47,7 +50,8 @@ class MmHistories {
   private:
     bool cpus_cache_;
     std::array<CounterHistory, kMembers> histories_;
-    std::vector<std::uint64_t> seen_ns_;  ///< by CPU: t_ns of its last update or fault record; 0: none
+    std::size_t cpus_;              ///< possible CPUs
+    ByCpu<std::uint64_t> seen_ns_;  ///< t_ns of the CPU's last update or fault record
 };
 
 }  // namespace rsslag::core

@@ -2,30 +2,27 @@
 // The effects of readings and losses on the account of an mm, and the account's view.
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 #include <utility>
 
 #include "mm_account.h"
 
 namespace rsslag::core {
-namespace {
 
-/// The reading's counters by cell: flushed, then each CPU's.
-std::vector<std::int64_t> cells_of(const CounterReading &reading, std::size_t cells) {
-    std::vector<std::int64_t> values(cells, 0);
+/// The reading's counters by cell.
+std::vector<std::int64_t> MmAccount::cells_of(const CounterReading &reading) {
+    std::vector<std::int64_t> values(counters_.cells());
     for (Member member : kAllMembers)
         values[index_of(member)] = reading.last.flushed[member].n;
     for (const CpuReading &cpu : reading.last.cpus) {
-        if (cpu.cpu < 0) continue;  // of a damaged recording
+        if (cpu.cpu < 0 || static_cast<std::size_t>(cpu.cpu) >= counters_.cpus()) continue;  // of a damaged recording
         for (Member member : kAllMembers) {
-            const std::size_t cell = kMembers * (1 + static_cast<std::size_t>(cpu.cpu)) + index_of(member);
-            if (cell < cells) values[cell] = cpu.cached[member].n;
+            const std::uint32_t cell = counters_.cell_of(static_cast<std::size_t>(cpu.cpu), index_of(member));
+            values.resize(counters_.cells());
+            values[cell] = cpu.cached[member].n;
         }
     }
     return values;
 }
-
-}  // namespace
 
 void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns) {
     adopted_from_ = begin_ns;
@@ -36,7 +33,7 @@ void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std
         for (const CpuReading &cpu : reading.last.cpus) {
             if (cpu.cpu < 0 || static_cast<std::size_t>(cpu.cpu) >= counters_.cpus()) continue;
             for (Member member : kAllMembers)
-                counters_.set(MmCounters::cell_of(static_cast<std::size_t>(cpu.cpu), index_of(member)),
+                counters_.set(counters_.cell_of(static_cast<std::size_t>(cpu.cpu), index_of(member)),
                               cpu.cached[member].n);
         }
     }
@@ -60,7 +57,7 @@ void MmAccount::take_absolute(const rsslag_update &update) {
     if (update.t_ns < adopted_from_) return;
     hold_count(update);
     if (cpus_cache(options_.scheme)) {
-        if (update.cpu < counters_.cpus()) counters_.set(MmCounters::cell_of(update.cpu, update.member), update.cached);
+        if (update.cpu < counters_.cpus()) counters_.set(counters_.cell_of(update.cpu, update.member), update.cached);
     } else if (Account *const account = tasks_.find_member(update.tid); account != nullptr && update.cached != 0) {
         tasks_.set_cached(*account, update.member, 0);
         tasks_.set_cached_at_attach(*account, update.member, 0);
@@ -103,13 +100,12 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
     const bool at_rest = last_ns + MmCheck::kWiderNs < begin_ns;
     Check check{true, at_rest, 0};
     if (!check_.watched() && !check.quiet) return {};  // the mm was created after the watch started
-    const std::size_t cells = counters_.cells();
-    const std::vector<std::int64_t> read = cells_of(reading, cells);
+    const std::vector<std::int64_t> read = cells_of(reading);
     if (!check_.watched()) watch();
     const MmCheck::Comparison found = check_.compare(read, begin_ns, end_ns);
     check.quiet = check.quiet && found.quiet;
     std::int64_t off = 0;
-    for (std::uint32_t cell = 0; cell < cells; ++cell) {
+    for (std::uint32_t cell = 0; cell < read.size(); ++cell) {
         const std::int64_t here = found.off[cell];
         // The last record need not be of the last update: an order of the open updates may lead to this count.
         const bool conclusive = cell < kMembers && (here != 0 || at_rest);
@@ -204,8 +200,8 @@ void MmAccount::cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns) {
     if (!cpus_cache(options_.scheme)) return;
     folded_until_ = std::max(folded_until_, until_ns);
     std::int64_t pages = 0;
-    for (std::size_t cpu = 0; cpu < counters_.cpus(); ++cpu)
-        for (const std::int32_t cached : counters_.cached_by(cpu))
+    for (const auto &[cpu, number] : counters_.cpus_with_cells())
+        for (const std::int32_t cached : counters_.cached_by(static_cast<std::size_t>(cpu)))
             pages += std::abs(std::int64_t{cached});
     doubt(last_ns < since_ns ? 0 : pages);  // 0: no amount has been derived from the new counts yet
 }
@@ -269,12 +265,15 @@ MmView MmAccount::view_settled() const {
         out.flushed[member] = {histories_[index_of(member)].count()};
     out.cached = cached();
     tasks_.show(out, tasks_cache(options_.scheme));
-    for (std::size_t cpu = 0; cpu < counters_.cpus(); ++cpu) {
-        const CpuNet net{static_cast<int>(cpu), members_of(counters_.cached_by(cpu)), folds_[cpu]};
+    std::copy(flushes_.counts().begin(), flushes_.counts().end(), out.flushes);
+    out.flushes[static_cast<std::size_t>(FlushReason::Fold)] = 0;
+    for (const auto &[cpu, number] : counters_.cpus_with_cells()) {
+        const std::uint64_t *const folds = folds_.find(cpu);
+        const CpuNet net{cpu, members_of(counters_.cached_by(static_cast<std::size_t>(cpu))),
+                         folds == nullptr ? 0 : *folds};
+        out.flushes[static_cast<std::size_t>(FlushReason::Fold)] += net.folds;
         if (net.folds != 0 || net.cached != Members{}) out.cpus.push_back(net);
     }
-    std::copy(flushes_.counts().begin(), flushes_.counts().end(), out.flushes);
-    out.flushes[static_cast<std::size_t>(FlushReason::Fold)] = std::accumulate(folds_.begin(), folds_.end(), 0ULL);
     out.disagreements = disagreements_;
     out.suspect = check_.suspects();
     out.resyncs = resyncs_;

@@ -52,9 +52,9 @@ void add_open(MmHistories &histories, std::uint64_t t_ns, int cpu, std::uint64_t
 
 TEST(MmCounters, KeepsTheSumOfWhatCpusCache) {
     MmCounters counters(2);
-    counters.set(MmCounters::cell_of(0, kAnon), 5);
-    counters.set(MmCounters::cell_of(1, kAnon), -2);
-    counters.set(MmCounters::cell_of(0, kAnon), 6);
+    counters.set(counters.cell_of(0, kAnon), 5);
+    counters.set(counters.cell_of(1, kAnon), -2);
+    counters.set(counters.cell_of(0, kAnon), 6);
     EXPECT_EQ(counters.cached()[kAnon], 4);
     EXPECT_EQ(counters.cached_by(1)[kAnon], -2);
     EXPECT_EQ(counters.flushed()[kAnon], 0);
@@ -62,11 +62,31 @@ TEST(MmCounters, KeepsTheSumOfWhatCpusCache) {
 
 TEST(MmCounters, HasACellForEachValue) {
     MmCounters counters(2);
+    for (const std::size_t cpu : {1, 0}) {
+        const std::uint32_t first = counters.cell_of(cpu, 0);
+        EXPECT_EQ(first, counters.cells() - kMembers);
+    }
     for (std::uint32_t cell = 0; cell < counters.cells(); ++cell)
         counters.set(cell, 10 + cell);
     for (std::uint32_t cell = 0; cell < counters.cells(); ++cell)
         EXPECT_EQ(counters.value(cell), 10 + cell);
     EXPECT_EQ(counters.cells(), kMembers * 3);
+}
+
+TEST(MmCounters, HasCellsOfThoseCpusThatHadAValue) {
+    MmCounters counters(8'192);
+    EXPECT_EQ(counters.cells(), kMembers);
+    counters.set(counters.cell_of(8'191, kAnon), 5);
+    counters.set(counters.cell_of(7, kAnon), 3);
+    counters.set(counters.cell_of(8'191, kAnon), 4);
+    EXPECT_EQ(counters.cells(), kMembers * 3);
+    EXPECT_EQ(counters.cached()[kAnon], 7);
+    EXPECT_EQ(counters.cached_by(8'191)[kAnon], 4);
+    EXPECT_EQ(counters.cached_by(100)[kAnon], 0);
+    std::vector<int> cpus;
+    for (const auto &[cpu, number] : counters.cpus_with_cells())
+        cpus.push_back(cpu);
+    EXPECT_EQ(cpus, (std::vector<int>{7, 8'191}));
 }
 
 TEST(MmCheck, AcceptsEachValueThatACellHeldDuringTheReading) {
@@ -90,6 +110,15 @@ TEST(MmCheck, IgnoresValuesFromLongBeforeTheReading) {
     const MmCheck::Comparison found = check.compare({10}, 60 * kMs, 61 * kMs);
     EXPECT_EQ(found.off, std::vector<std::int64_t>{1});
     EXPECT_TRUE(found.quiet);
+}
+
+TEST(MmCheck, TakesACellThatIsAddedWhileWatchedForZeroBefore) {
+    MmCheck check;
+    check.watch({10});
+    EXPECT_EQ(check.compare({10, 3}, 50 * kMs, 51 * kMs).off, (std::vector<std::int64_t>{0, 3}));
+    check.held(1, 50 * kMs, 2, false);
+    for (const std::int64_t read : {0, 2})
+        EXPECT_EQ(check.compare({10, read}, 50 * kMs, 51 * kMs).off, (std::vector<std::int64_t>{0, 0}));
 }
 
 TEST(MmCheck, ConfirmsASuspicionThatNoRecordExplainsInTime) {
@@ -234,6 +263,19 @@ TEST(MmHistories, IsCompleteUpToTheOldestCpuThatIsNotSilent) {
     histories.event_of(update_at(now - 10 * kMs, 0, 1), account);
     EXPECT_EQ(histories.complete_ns(now), now - 10 * kMs);
     EXPECT_EQ(histories.complete_ns(now + 100 * kMs), now + 100 * kMs - CounterHistory::kInFlightNs);
+}
+
+/// complete_ns() is called for each mm at each watermark.
+TEST(MmHistories, VisitsThoseCpusThatHadARecord) {
+    MmHistories histories(Scheme::Cpu, 8'192);
+    Account account;
+    EXPECT_EQ(histories.cpus_seen(), 0U);
+    const std::uint64_t now = 1'000 * kMs;
+    for (const int cpu : {8'191, 3, 8'191})
+        histories.event_of(update_at(now, cpu, 1), account);
+    EXPECT_EQ(histories.cpus_seen(), 2U);
+    EXPECT_EQ(histories.complete_ns(now), now - CounterHistory::kInFlightNs) << "the other CPUs are silent";
+    EXPECT_FALSE(histories.has_cpu(8'192));
 }
 
 TEST(MmHistories, ListsWhatIsOpen) {
