@@ -390,7 +390,7 @@ void MmAccount::rename_member(int from, int to) {
 }
 
 void MmAccount::release_leavers(std::uint64_t t_ns) {
-    if (!tasks_.leaving() || shared_ == nullptr) return;
+    if (shared_ == nullptr || !tasks_.leaving(t_ns)) return;
     tasks_.release(t_ns, histories_.open_leavers(), generation, shared_->keep_ended ? &shared_->ended : nullptr);
 }
 

@@ -2,9 +2,8 @@
 #include "mm_tasks.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
-
-#include "counter_history.h"
 
 namespace rsslag::core {
 namespace {
@@ -201,12 +200,14 @@ int MmTasks::leave(int tid, const Account &account, const TaskName &name, Leaver
     return tag;
 }
 
-/// By kSilentNs after its end all of a task's records have come.
 void MmTasks::release(std::uint64_t t_ns, const std::unordered_set<int> &open, std::uint64_t generation,
                       std::vector<EndedTask> *ended) {
-    for (auto each = leavers_.begin(); each != leavers_.end();) {
+    auto each = leavers_.end();
+    while (each != leavers_.begin() && std::prev(each)->second.over(t_ns))
+        --each;
+    while (each != leavers_.end()) {
         auto &[tag, leaver] = *each;
-        if (leaver.end_ns + CounterHistory::kSilentNs >= t_ns || open.count(tag) != 0) {
+        if (open.count(tag) != 0) {
             ++each;
             continue;
         }

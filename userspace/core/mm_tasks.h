@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/ledger.h"
-#include "counter_event.h"
+#include "counter_history.h"
 
 namespace rsslag::core {
 
@@ -101,8 +101,8 @@ class MmTasks {
     int end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns);
     /// Ends a task of another mm. Returns its tag; nullopt: there is no such task.
     std::optional<int> end_other(int tid, const TaskName &name, std::uint64_t t_ns);
-    /// Whether release() has anything to do.
-    bool leaving() const { return !leavers_.empty(); }
+    /// Whether release() may have anything to do at this time.
+    bool leaving(std::uint64_t t_ns) const { return !leavers_.empty() && leavers_.rbegin()->second.over(t_ns); }
     /// Adds the account of each ended task to the sum of ended tasks, unless its tag is in `open` or one of its records
     /// may still come at `t_ns`. Appends them to `ended`, unless it is null.
     void release(std::uint64_t t_ns, const std::unordered_set<int> &open, std::uint64_t generation,
@@ -132,6 +132,9 @@ class MmTasks {
         TaskNet named;  ///< its names
         bool own = true;
         std::uint64_t end_ns = 0;
+
+        /// By kSilentNs after its end all of a task's records have come.
+        bool over(std::uint64_t t_ns) const { return end_ns + CounterHistory::kSilentNs < t_ns; }
     };
 
     int leave(int tid, const Account &account, const TaskName &name, Leaver leaver);
@@ -144,7 +147,7 @@ class MmTasks {
     std::unordered_map<int, TaskNet> left_;  ///< by TID: names and faults of members that have left by exec
     Account ended_, teardown_;
     Account ended_others_;                    ///< of tasks of other mms
-    std::map<int, Leaver> leavers_;           ///< by Account::tag
+    std::map<int, Leaver> leavers_;           ///< by Account::tag, the last one that has ended first
     std::unordered_map<int, int> leaver_of_;  ///< by the kernel's TID: tag of the last ended task that had this TID
     int next_leaver_ = kFirstLeaver;
     std::uint64_t ended_count_ = 0, ended_others_count_ = 0;

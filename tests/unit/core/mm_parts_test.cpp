@@ -227,10 +227,33 @@ TEST(MmTasks, KeepsTheSumWhenATaskEnds) {
     EXPECT_EQ(tasks.of(tag).net(), members(0, 13));
     EXPECT_EQ(tasks.net(), members(0, 17));
     tasks.release(UINT64_MAX / 2, {tag}, 1, nullptr);
-    EXPECT_TRUE(tasks.leaving());
+    EXPECT_TRUE(tasks.leaving(UINT64_MAX / 2));
     tasks.release(UINT64_MAX / 2, {}, 1, nullptr);
-    EXPECT_FALSE(tasks.leaving());
+    EXPECT_FALSE(tasks.leaving(UINT64_MAX / 2));
     EXPECT_EQ(tasks.net(), members(0, 17));
+}
+
+/// Visiting all ended tasks at each watermark would take many minutes.
+TEST(MmTasks, ReleasesThoseThatEndedLongEnoughAgo) {
+    constexpr int kTasks = 20'000;
+    constexpr std::uint64_t kEnd = 1'000 * kMs, kLast = kEnd + CounterHistory::kSilentNs;
+    MmTasks tasks;
+    std::vector<int> tags;
+    for (int tid = 0; tid < kTasks; ++tid) {
+        tasks.member(tid);
+        tags.push_back(tasks.end_member(tid, 0, {}, kEnd + static_cast<std::uint64_t>(tid)));
+    }
+    std::vector<EndedTask> ended;
+    for (int watermark = 0; watermark < 1'000'000; ++watermark)
+        tasks.release(kLast, {}, 1, &ended);
+    EXPECT_TRUE(ended.empty());
+    EXPECT_FALSE(tasks.leaving(kLast));
+    tasks.release(kLast + 4, {tags[2]}, 1, &ended);
+    std::vector<int> tids;
+    for (const EndedTask &each : ended)
+        tids.push_back(each.task.host_tid);
+    EXPECT_EQ(tids, (std::vector<int>{3, 1, 0})) << "an update of task 2 is open, and task 4 ended a moment later";
+    EXPECT_TRUE(tasks.leaving(kLast + 4));
 }
 
 TEST(MmTasks, FindsAMemberByItsPresentTid) {
