@@ -49,7 +49,7 @@ struct WorkOf {
         return kEvent * (1 + event.listing.entries.size());
     }
     std::uint64_t operator()(const event::Faults &event) const { return kEvent + 10 * event.tasks.size(); }
-    /// All other events visit all mms, or cost almost nothing.
+    /// All other events cost almost nothing, in addition to Ledger::visited().
     template <class Other>
     std::uint64_t operator()(const Other & /*event*/) const {
         return kEvent + known;
@@ -299,7 +299,8 @@ const Facts &Analyzer::facts() const {
 }
 
 std::uint64_t Analyzer::work() const {
-    return state_->work;
+    constexpr std::uint64_t kOfVisit = 5;
+    return state_->work + kOfVisit * state_->ledger.visited();
 }
 
 std::uint64_t Analyzer::complete_until() const {

@@ -86,6 +86,7 @@ void Ledger::apply(const rsslag_sum &sum) {
 
 void Ledger::advance(std::uint64_t t_ns) {
     impl_->now = std::max(impl_->now, t_ns);
+    impl_->shared.visited += impl_->mms.size() + impl_->retired.size();
     std::vector<std::shared_ptr<MmAccount>> over;
     for (auto &[address, mm] : impl_->mms) {
         mm->advance(t_ns);
@@ -246,6 +247,10 @@ int Ledger::tgid_of(std::uint64_t mm) const {
     return impl_->groups.at(std::prev(after)->second).tgid;
 }
 
+std::uint64_t Ledger::visited() const {
+    return impl_->shared.visited;
+}
+
 std::vector<GroupView> Ledger::groups() const {
     std::vector<GroupView> all;
     for (const auto &[tgid, group] : impl_->groups)
@@ -267,6 +272,7 @@ std::vector<int> Ledger::tids() const {
 }
 
 std::vector<Ended> Ledger::take_ended(bool all) {
+    impl_->shared.visited += impl_->leaving.size();
     std::vector<Ended> done;
     std::deque<Impl::Leaving> rest;
     std::unordered_set<int> held;  // the groups of `rest`

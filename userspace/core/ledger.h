@@ -337,6 +337,9 @@ class Ledger {
     std::optional<Held> held(std::uint64_t mm) const;
     /// The number of mms and tasks in the ledger.
     std::size_t size() const;
+    /// The number of mms, tasks, CPUs and open updates that all calls so far have visited, in addition to those of the
+    /// records and readings.
+    std::uint64_t visited() const;
     /// The TGID, in rsslag's PID namespace, of the group with the highest host TGID that lives in the mm; 0: no group.
     int tgid_of(std::uint64_t mm) const;
     /// Living groups, ascending by host TGID.

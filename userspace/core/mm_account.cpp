@@ -67,7 +67,10 @@ Applied MmAccount::add(CounterEvent event, std::size_t member) {
     event.ticket = ticket;
     CounterHistory &history = histories_[member];
     history.add(std::move(event), out_);
-    if (history.due()) history.settle(histories_.complete_ns(now), out_);
+    if (history.due()) {
+        shared_->visited += histories_.cpus_seen();
+        history.settle(histories_.complete_ns(now), out_);
+    }
     const std::size_t reported = shared_->settlements.reported.size();
     take(member);
     Applied applied{true, std::nullopt, std::nullopt, ticket};
@@ -239,6 +242,7 @@ void MmAccount::advance(std::uint64_t t_ns) {
     }
     for (std::size_t m = 0; m < kMembers; ++m) {
         if (!histories_[m].open()) continue;
+        shared_->visited += histories_.cpus_seen() + histories_[m].unsettled().size();
         histories_[m].settle(histories_.complete_ns(t_ns), out_);
         take(m);
         update_peaks(known_ns());

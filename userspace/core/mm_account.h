@@ -31,7 +31,8 @@ struct Shared {
     bool keep_ended = false;  ///< whether `ended` is filled
     std::vector<EndedTask> ended;
     AllPeaks peaks;
-    std::size_t waiting = 0;  ///< processes that have exited and whose memory still exists
+    std::size_t waiting = 0;    ///< processes that have exited and whose memory still exists
+    std::uint64_t visited = 0;  ///< Ledger::visited()
 };
 
 /// Each part keeps one kind of state, and none calls another: `counters_` the values, `tasks_` what each task

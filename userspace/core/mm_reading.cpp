@@ -89,6 +89,7 @@ void MmAccount::watch() {
     for (std::uint32_t cell = 0; cell < cells.size(); ++cell)
         cells[cell] = counters_.value(cell);
     check_.watch(std::move(cells));
+    shared_->visited += counters_.cells() / kMembers;
     rss_min_ = rss_max_ = exact().rss().n;
 }
 
@@ -102,6 +103,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
     if (!check_.watched() && !check.quiet) return {};  // the mm was created after the watch started
     const std::vector<std::int64_t> read = cells_of(reading);
     if (!check_.watched()) watch();
+    shared_->visited += counters_.cells() / kMembers + tasks_.size();
     const MmCheck::Comparison found = check_.compare(read, begin_ns, end_ns);
     check.quiet = check.quiet && found.quiet;
     std::int64_t off = 0;
@@ -193,6 +195,7 @@ void MmAccount::doubt(std::int64_t pages) {
     peaks_.lost(!std::exchange(needs_resync_, true));
     check_.forget();
     finish();
+    shared_->visited += tasks_.size();
     tasks_.widen(pages);
 }
 
@@ -238,6 +241,8 @@ std::optional<Held> MmAccount::held() const {
 
 /// Shows open updates as they would be settled if no more records came.
 MmView MmAccount::view() const {
+    constexpr std::size_t kOfTask = 4;  // for naming, copying and printing it
+    if (shared_ != nullptr) shared_->visited += counters_.cells() / kMembers + kOfTask * tasks_.size();
     if (histories_.settled()) return view_settled();
     MmAccount copy(*this);
     copy.shared_ = nullptr;

@@ -81,6 +81,9 @@ class MmTasks {
     const std::unordered_map<int, Account> &members() const { return members_; }
     const std::map<int, Account> &others() const { return others_; }
 
+    /// The number of accounts.
+    std::size_t size() const { return members_.size() + others_.size() + leavers_.size(); }
+
     /// Adds to the number of the account's updates. `member`: its task lives in the mm.
     void count(Account &account, std::uint64_t updates, bool member);
     /// Sets what a task of the mm caches (`thread` scheme).

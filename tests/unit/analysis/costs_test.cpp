@@ -28,6 +28,19 @@ TEST(CostOfAwaited, IsThatOfOneProcess) {
     EXPECT_EQ(analyzer.awaited()[0].host_tgid, 1);
 }
 
+TEST(CostOfATick, GrowsWithTheThreadsOfTheMm) {
+    constexpr int kThreads = 10'000;
+    test::TickAnalyzer analyzer(test::facts());
+    event::Attach attach = test::attach(1'000);
+    for (int tid = 0; tid < kThreads; ++tid)
+        attach.counters.counters.tasks.push_back(core::test::task(100'000 + tid, {}));
+    analyzer.apply(std::move(attach));
+    const std::uint64_t before = analyzer.work();
+    analyzer.apply(test::reading(100'000'000, 1000));  // it lists two of them
+    ASSERT_EQ(analyzer.apply(test::tick_end(200'000'000)).size(), 1U);
+    EXPECT_GE(analyzer.work() - before, std::uint64_t{20 * kThreads});
+}
+
 TEST(Awaited, AreFoundByTheirPidLowestKernelsTgidFirst) {
     core::test::Dice dice(1);
     for (int round = 0; round < 20; ++round) {

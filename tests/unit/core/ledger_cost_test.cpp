@@ -138,6 +138,30 @@ TEST(CostOfAnExit, DoesNotDependOnTheProcessesThatWaitForTheirTeardown) {
     EXPECT_TRUE(all.ledger.leaving());
 }
 
+TEST(CostOfAWatermark, DoesNotDependOnTheNumberOfPossibleCpus) {
+    constexpr int kWatermarks = 1'000;
+    Ledger ledger({.scheme = Scheme::Cpu, .cpus = 8'192});
+    ledger.apply(task_record(RSSLAG_NEWTASK, RSSLAG_TRACED, 7, 7, mm_of(1)));
+    ledger.apply(update_record(RSSLAG_OWN, 7, mm_of(1), 5));
+    const std::uint64_t before = ledger.visited();
+    for (int i = 0; i < kWatermarks; ++i)
+        ledger.advance(kNow + 1);
+    EXPECT_GE(ledger.visited() - before, std::uint64_t{kWatermarks}) << "the mm";
+    EXPECT_LE(ledger.visited() - before, std::uint64_t{3 * kWatermarks}) << "the mm, its open update and a CPU";
+}
+
+TEST(CostOfAView, GrowsWithTheTasks) {
+    constexpr int kTasks = 1'000;
+    Processes all;
+    std::vector<TaskReading> tasks;
+    for (int tid = 1; tid <= kTasks; ++tid)
+        tasks.push_back(task(tid, {}, 1));
+    all.adopt(1, mm_of(1), std::move(tasks));
+    const std::uint64_t before = all.ledger.visited();
+    EXPECT_EQ(all.ledger.view(mm_of(1))->tasks.size(), std::size_t{kTasks});
+    EXPECT_GE(all.ledger.visited() - before, std::uint64_t{kTasks});
+}
+
 /// Compares the owner of each of a few mms with the list of groups.
 void expect_owners(const Ledger &ledger) {
     std::map<std::uint64_t, int> owners;
