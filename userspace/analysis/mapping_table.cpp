@@ -57,10 +57,12 @@ std::uint64_t end_of_new_part(const Entries &entries, const MappedRange &range) 
     return end;
 }
 
-/// Threads whose stack may be in the range, by their stack pointers.
+/// Threads whose stack may be in the range, by their stack pointers; at most two. A range may hold either all pointers
+/// within it or none.
 void find_stacks(const std::map<std::uint64_t, int> &pointers, const MappedRange &range, std::vector<int> &tids) {
-    for (auto at = pointers.upper_bound(range.start); at != pointers.end() && at->first <= range.end; ++at)
-        if (core::may_hold_stack(range, at->first)) tids.push_back(at->second);
+    auto at = pointers.upper_bound(range.start);
+    for (; at != pointers.end() && tids.size() < 2 && core::may_hold_stack(range, at->first); ++at)
+        tids.push_back(at->second);
 }
 
 }  // namespace

@@ -122,6 +122,22 @@ TEST_F(Table, DoesNotCopyAllMappingsForEachOfManyForks) {
     EXPECT_EQ(at(0, 201), "(anonymous)");
 }
 
+/// Visiting all stack pointers for each name would take many minutes.
+TEST_F(Table, DoesNotGoThroughAllStacksOfAHeapForEachOfItsNames) {
+    constexpr std::uint64_t kCount = 65'000, kHeap = 0x100000, kLast = kHeap + kCount * 0x1000, kEnd = kLast + 0x1000;
+    core::MappingListing listing;
+    listing.pid = kPid;
+    for (std::uint64_t i = 1; i <= kCount; ++i)
+        listing.stacks.push_back({static_cast<int>(i), kHeap + i * 0x1000});
+    table.list(listing);
+    for (int i = 0; i < 200'000; ++i) {
+        table.change(mapped(kHeap, kEnd));
+        ASSERT_EQ(at(kHeap), "(anonymous)");
+    }
+    table.change(mapped(kLast - 0x800, kEnd));
+    EXPECT_EQ(at(kLast), "stack of thread " + std::to_string(kCount) + " ~");
+}
+
 TEST_F(Table, KeepsProgramsApart) {
     table.change(mapped(0x1000, 0x2000, "/bin/first"));
     MappingChange exec = mapped(0, 0);
