@@ -25,8 +25,10 @@ constexpr std::uint64_t kLookedAtEach = 1024;
 /// Limit on the bytes of the ranges' raw names, and separately on those of the names that are shown.
 constexpr std::size_t kMostNameBytes = std::size_t{64} << 20;
 
-/// Limit on the known pieces that one merged range is compared with.
+/// Limit on the known pieces that one merged range is compared with. All of them together have a limit of the same kind
+/// as above.
 constexpr int kMostMerged = 4096;
+constexpr std::uint64_t kMergedFirst = std::uint64_t{1} << 25;
 
 /// The largest distance of brk from the end of the program (arch_randomize_brk(), 32 MiB or 1 GiB). The kernel maps
 /// nothing else there, unless an address was requested.
@@ -40,21 +42,6 @@ bool overlap(const MappedRange &a, std::uint64_t start, std::uint64_t end) {
 
 bool is_private_anonymous(const MappedRange &range) {
     return range.name.empty() && (range.flags & core::MappingShared) == 0;
-}
-
-/// The kernel reports private anonymous memory after merging it with its neighbours, for example a stack with a heap.
-/// Returns the end of the new part: the part behind it was reported before.
-template <class Entries>
-std::uint64_t end_of_new_part(const Entries &entries, const MappedRange &range) {
-    std::uint64_t end = range.end;
-    int pieces = 0;
-    for (auto at = entries.lower_bound(end); at != entries.begin() && pieces < kMostMerged; ++pieces) {
-        const MappedRange &known = (--at)->second.range;
-        const bool same = is_private_anonymous(known) && known.flags == range.flags;
-        if (!same || known.start <= range.start || known.end < end) break;
-        end = known.start;
-    }
-    return end;
 }
 
 /// Threads whose stack may be in the range, by their stack pointers; at most two. A range may hold either all pointers
@@ -92,6 +79,21 @@ void MappingTable::Stacks::clear() {
 bool MappingTable::affords(std::size_t pieces) {
     looked_at_ += pieces;
     return looked_at_ <= kLookedAtFirst + kLookedAtEach * changes_seen_;
+}
+
+/// The kernel reports private anonymous memory after merging it with its neighbours, for example a stack with a heap.
+/// Returns the end of the new part: the part behind it was reported before.
+std::uint64_t MappingTable::end_of_new_part(const Entries &entries, const MappedRange &range) {
+    std::uint64_t end = range.end;
+    int pieces = 0;
+    for (auto at = entries.lower_bound(end); at != entries.begin() && pieces < kMostMerged; ++pieces) {
+        if (++merged_ > kMergedFirst + kLookedAtEach * changes_seen_) break;
+        const MappedRange &known = (--at)->second.range;
+        const bool same = is_private_anonymous(known) && known.flags == range.flags;
+        if (!same || known.start <= range.start || known.end < end) break;
+        end = known.start;
+    }
+    return end;
 }
 
 MappingTable::Space &MappingTable::space_of(int pid) {

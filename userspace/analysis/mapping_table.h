@@ -85,6 +85,7 @@ class MappingTable {
     void list_stacks(Space &space, const core::MappingListing &listing) const;
     void end_stack(Space &space, Stacks &stacks, int tid) const;
     bool affords(std::size_t pieces);
+    std::uint64_t end_of_new_part(const Entries &entries, const core::MappedRange &range);
     void forget_names_near(Space &space, std::uint64_t start, std::uint64_t end) const;
     static void find_stack(const Space &space, const core::MappedRange &range, core::MappingNeighbours &neighbours);
     std::string_view name_in(const Space &space, const core::MappedRange &range);
@@ -101,6 +102,7 @@ class MappingTable {
     std::size_t names_bytes_ = 0;     ///< size of the names in names_
     std::uint64_t changes_seen_ = 0;  ///< changes and forks so far, each of which may be expensive
     std::uint64_t looked_at_ = 0;     ///< entries visited for these changes and forks
+    std::uint64_t merged_ = 0;        ///< entries visited to find the new parts of merged ranges
 };
 
 }  // namespace rsslag::analysis
