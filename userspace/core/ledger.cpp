@@ -90,11 +90,17 @@ void Ledger::advance(std::uint64_t t_ns) {
     std::vector<std::shared_ptr<MmAccount>> over;
     for (auto &[address, mm] : impl_->mms) {
         mm->advance(t_ns);
+        for (const int tid : mm->others_to_end(t_ns)) {
+            mm->end_other(tid, task(tid).value_or(TaskName{}), impl_->now);
+            impl_->forget_other(tid, address);
+            impl_->forget_last();
+        }
         // No process ever lived in this mm: a search through PATH creates and frees an mm for each candidate.
         if (!mm->bound && mm->torn_down && (mm->empty() || mm->last_ns + kTeardownNs < t_ns)) over.push_back(mm);
     }
     for (const auto &mm : over)
         impl_->retire(mm);
+    impl_->forget_foreign_tasks();
     std::erase_if(impl_->retired, [t_ns](const auto &each) { return each.second + kRememberNs < t_ns; });
 }
 

@@ -153,7 +153,9 @@ struct MmView {
     std::vector<TaskNet> tasks;  ///< ascending by host TID
     ExitedNet exited;
     std::vector<TaskNet> others;  ///< tasks of other mms that updated this one
-    ExitedNet ended_others;       ///< of them, those that have ended; its net is part of `exited`. No faults
+    /// Of them, those that have ended; its net is part of `exited`. No faults. If more than 4,096 tasks of other mms
+    /// updated this one, also those that were silent and had the smallest nets.
+    ExitedNet ended_others;
     /// Tasks that have ended since the last tick; empty unless AnalyzerOptions::ended_tasks.
     std::vector<EndedTask> ended;
     Members teardown;          ///< part of `exited`: the change during the teardown by tasks that lived in it

@@ -86,6 +86,8 @@ struct Ledger::Impl {
     void vanished(int host_tgid);
     void tid_reused(int tid);
     void forget_other(int tid, std::uint64_t mm);
+    void forget_foreign_tasks();
+    std::size_t foreign_left = 0;  ///< after the last forget_foreign_tasks()
     void renumbered(int from, int to);
     void leave(int host_tgid, std::shared_ptr<MmAccount> mm, std::uint64_t t_ns);
     void rename(const rsslag_task &record);

@@ -267,6 +267,15 @@ TaskName Ledger::Impl::name_of(int host_tid, const Task &task) {
     return {task.tid > 0 ? task.tid : host_tid, task.tgid > 0 ? task.tgid : task.host_tgid, task.comm};
 }
 
+/// Forgets foreign tasks that no mm has an account of, whenever their number has doubled. No record shows their end.
+void Ledger::Impl::forget_foreign_tasks() {
+    constexpr std::size_t kMost = 16'384;
+    if (others.size() + foreign_tasks.size() <= 2 * foreign_left + kMost) return;
+    std::erase_if(others, [](const auto &each) { return each.second.empty(); });
+    std::erase_if(foreign_tasks, [this](const auto &each) { return others.count(each.first) == 0; });
+    foreign_left = others.size() + foreign_tasks.size();
+}
+
 /// A thread has taken its leader's TID.
 void Ledger::Impl::renumbered(int from, int to) {
     tid_reused(to);

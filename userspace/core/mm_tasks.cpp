@@ -2,6 +2,8 @@
 #include "mm_tasks.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -185,6 +187,22 @@ std::optional<int> MmTasks::end_other(int tid, const TaskName &name, std::uint64
     ended_others_count_++;
     others_.erase(found);
     return tag;
+}
+
+/// Half of them stay, and the limit follows the number of those that are not silent, so that this visits few accounts
+/// for each that is added.
+std::vector<int> MmTasks::others_to_end(std::uint64_t t_ns) {
+    if (others_.size() <= most_others_) return {};
+    std::vector<std::pair<std::int64_t, int>> silent;  // size of the net and TID
+    for (const auto &[tid, account] : others_)
+        if (account.seen_ns + CounterHistory::kSilentNs < t_ns)
+            silent.emplace_back(std::abs(account.net().rss().n), tid);
+    std::sort(silent.begin(), silent.end(), std::greater<>());
+    std::vector<int> tids;
+    for (std::size_t i = kMostOthers / 2; i < silent.size(); ++i)
+        tids.push_back(silent[i].second);
+    most_others_ = std::max(kMostOthers, 2 * (others_.size() - tids.size()));
+    return tids;
 }
 
 /// Tags its account with a unique number, since another task may get its TID.

@@ -106,6 +106,10 @@ class MmTasks {
     std::optional<int> end_other(int tid, const TaskName &name, std::uint64_t t_ns);
     /// Whether release() may have anything to do at this time.
     bool leaving(std::uint64_t t_ns) const { return !leavers_.empty() && leavers_.rbegin()->second.over(t_ns); }
+    /// If there are very many tasks of other mms: those to pass to end_other(). They are silent, and their nets are the
+    /// smallest. Most of them have ended, which no record shows; one that lives gets another account at its next
+    /// update.
+    std::vector<int> others_to_end(std::uint64_t t_ns);
     /// Adds the account of each ended task to the sum of ended tasks, unless its tag is in `open` or one of its records
     /// may still come at `t_ns`. Appends them to `ended`, unless it is null.
     void release(std::uint64_t t_ns, const std::unordered_set<int> &open, std::uint64_t generation,
@@ -146,6 +150,8 @@ class MmTasks {
     std::array<std::int64_t, kMembers> cached_{};
     std::unordered_map<int, Account> members_;
     std::map<int, Account> others_;
+    static constexpr std::size_t kMostOthers = 4096;
+    std::size_t most_others_ = kMostOthers;
     std::unordered_map<int, int> renamed_;
     std::unordered_map<int, TaskNet> left_;  ///< by TID: names and faults of members that have left by exec
     Account ended_, teardown_;

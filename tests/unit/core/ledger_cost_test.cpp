@@ -58,7 +58,7 @@ class Processes {
     }
     void fork(int tgid, std::uint64_t mm) { ledger.apply(task_record(RSSLAG_NEWTASK, RSSLAG_TRACED, tgid, tgid, mm)); }
 
-    Ledger ledger{{.scheme = Scheme::Plain}};
+    Ledger ledger{{.scheme = Scheme::Plain, .ended_tasks = true}};
 };
 
 TEST(CostOfAnUpdate, DoesNotDependOnTheTasksOfOtherGroups) {
@@ -160,6 +160,53 @@ TEST(CostOfAView, GrowsWithTheTasks) {
     const std::uint64_t before = all.ledger.visited();
     EXPECT_EQ(all.ledger.view(mm_of(1))->tasks.size(), std::size_t{kTasks});
     EXPECT_GE(all.ledger.visited() - before, std::uint64_t{kTasks});
+}
+
+TEST(ForeignTasks, OfWhichThereAreVeryManyEndUnlessTheyChangedMuch) {
+    constexpr int kCount = 5'000, kKept = 2'048, kEnded = kCount - kKept, kFirst = 1'000'000;
+    constexpr std::uint64_t kSecond = 1'000'000'000;
+    Processes all;
+    all.adopt(1, mm_of(1), {task(1, {}, 1)});
+    std::int64_t count = 0;
+    const auto update_by = [&](int tid, std::uint64_t t_ns, std::int64_t pages) {
+        count += pages;
+        rsslag_update update = update_record(RSSLAG_BY_OTHER | RSSLAG_OF_USER_FAULT, tid, mm_of(1), count);
+        update.t_ns = t_ns;
+        all.ledger.apply(update);
+    };
+    for (int i = 0; i < kCount; ++i) {
+        all.ledger.apply(task_record(RSSLAG_SEEN, 0, kFirst + i, kFirst + i, 0));
+        update_by(kFirst + i, kNow + static_cast<std::uint64_t>(i) * 1000, i == 0 ? 512 : 1);
+    }
+    all.ledger.advance(kNow + kSecond);
+    const MmView view = all.ledger.view(mm_of(1)).value();
+    ASSERT_EQ(view.others.size(), std::size_t{kKept});
+    EXPECT_EQ(view.others[0].host_tid, kFirst);
+    EXPECT_EQ(view.ended_others.threads, std::uint64_t{kEnded});
+    EXPECT_EQ(view.ended_others.updates, std::uint64_t{kEnded});
+    EXPECT_EQ(view.updates_by_others, std::uint64_t{kCount});
+    Members sum = view.ended_others.net;
+    for (const TaskNet &other : view.others)
+        sum = sum + other.net;
+    EXPECT_EQ(sum, members(0, count));
+    all.ledger.advance(kNow + 2 * kSecond);
+    const std::vector<EndedTask> ended = all.ledger.take_ended_tasks();
+    ASSERT_EQ(ended.size(), std::size_t{kEnded});
+    EXPECT_FALSE(ended[0].own);
+    update_by(kFirst + 1, kNow + 2 * kSecond, 1);
+    EXPECT_EQ(all.ledger.view(mm_of(1))->others.size(), std::size_t{kKept + 1}) << "one of them has not ended";
+}
+
+TEST(ForeignTasks, AreForgottenIfNoMmHasTheirAccount) {
+    constexpr int kCount = 40'000, kFirst = 1'000'000;
+    Processes all;
+    all.adopt(1, mm_of(1), {task(1, {}, 1)});
+    for (int i = 0; i < kCount; ++i)
+        all.ledger.apply(task_record(RSSLAG_SEEN, 0, kFirst + i, kFirst + i, 0));
+    all.ledger.apply(update_record(RSSLAG_BY_OTHER, kFirst, mm_of(1), 1));
+    all.ledger.advance(kNow + 1);
+    EXPECT_TRUE(all.ledger.task(kFirst));
+    EXPECT_FALSE(all.ledger.task(kFirst + 1));
 }
 
 /// Compares the owner of each of a few mms with the list of groups.
