@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 #include <memory>
+#include <new>
 
 namespace rsslag::recording {
 namespace {
@@ -32,6 +33,7 @@ std::uint64_t check_of(std::string_view bytes) {
 
 std::uint64_t check_of(std::string_view header, std::string_view payload) {
     const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
+    if (!state) throw std::bad_alloc();
     XXH3_64bits_reset(state.get());
     XXH3_64bits_update(state.get(), header.data(), kChunkHeader - sizeof(std::uint64_t));
     XXH3_64bits_update(state.get(), payload.data(), payload.size());
