@@ -134,7 +134,9 @@ void Analyzer::State::operator()(event::Faults &event) {
 
 void Analyzer::State::begin_tick() {
     if (std::exchange(in_tick, true)) return;
+    constexpr std::uint64_t kOfGroup = 5;
     groups = ledger.groups();
+    work += kOfGroup * groups.size();
     newcomers.clear();
     ledger.watch_all();
 }

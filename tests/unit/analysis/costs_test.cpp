@@ -41,6 +41,26 @@ TEST(CostOfATick, GrowsWithTheThreadsOfTheMm) {
     EXPECT_GE(analyzer.work() - before, std::uint64_t{20 * kThreads});
 }
 
+TEST(CostOfATick, GrowsWithTheNumberOfProcesses) {
+    constexpr int kProcesses = 10'000;
+    test::TickAnalyzer analyzer(test::facts());
+    event::Records records;
+    for (int pid = 1; pid <= kProcesses; ++pid) {
+        rsslag_task exec{};
+        exec.kind = RSSLAG_EXEC;
+        exec.tid = exec.tgid = exec.ns_tid = exec.ns_tgid = exec.old_tid = pid;
+        exec.t_ns = test::kStart + 1'000;
+        exec.mm = static_cast<std::uint64_t>(pid) * 4096;
+        test::append(records, exec);
+    }
+    analyzer.apply(std::move(records));
+    analyzer.apply(test::until(1'000'000));
+    ASSERT_EQ(analyzer.groups().size(), std::size_t{kProcesses});
+    const std::uint64_t before = analyzer.work();
+    analyzer.apply(test::gone());
+    EXPECT_GE(analyzer.work() - before, std::uint64_t{kProcesses});
+}
+
 TEST(Awaited, AreFoundByTheirPidLowestKernelsTgidFirst) {
     core::test::Dice dice(1);
     for (int round = 0; round < 20; ++round) {
