@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "dice.h"
+
 namespace rsslag::analysis {
 namespace {
 
@@ -130,7 +132,7 @@ TEST_F(Table, DoesNotGoThroughAllStacksOfAHeapForEachOfItsNames) {
     for (std::uint64_t i = 1; i <= kCount; ++i)
         listing.stacks.push_back({static_cast<int>(i), kHeap + i * 0x1000});
     table.list(listing);
-    for (int i = 0; i < 200'000; ++i) {
+    for (int i = 0; i < core::test::many(200'000); ++i) {
         table.change(mapped(kHeap, kEnd));
         ASSERT_EQ(at(kHeap), "(anonymous)");
     }

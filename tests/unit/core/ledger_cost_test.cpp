@@ -62,7 +62,7 @@ class Processes {
 };
 
 TEST(CostOfAnUpdate, DoesNotDependOnTheTasksOfOtherGroups) {
-    constexpr int kTasks = 200'000, kUpdates = 100'000, kLeader = 7;
+    constexpr int kTasks = many(200'000), kUpdates = many(100'000), kLeader = 7;
     Processes all;
     std::vector<TaskReading> tasks;
     for (int tid = 0; tid < kTasks; ++tid)
@@ -78,7 +78,7 @@ TEST(CostOfAnUpdate, DoesNotDependOnTheTasksOfOtherGroups) {
 }
 
 TEST(CostOfALostExit, DoesNotDependOnTheTasksOfOtherGroups) {
-    constexpr int kCount = 200'000;
+    constexpr int kCount = many(200'000);
     Processes all;
     for (int tgid = 1; tgid <= kCount; ++tgid)
         all.fork(tgid, 0);
@@ -89,7 +89,7 @@ TEST(CostOfALostExit, DoesNotDependOnTheTasksOfOtherGroups) {
 }
 
 TEST(CostOfANewTask, DoesNotDependOnTheNumberOfMms) {
-    constexpr int kMms = 20'000, kTimes = 10, kForeign = 1'000'000;
+    constexpr int kMms = many(20'000), kTimes = 10, kForeign = 1'000'000;
     Processes all;
     for (int i = 1; i <= kMms; ++i)
         all.fork(i, mm_of(i));
@@ -105,7 +105,7 @@ TEST(CostOfANewTask, DoesNotDependOnTheNumberOfMms) {
 }
 
 TEST(CostOfTheOwnerOfAnMm, DoesNotDependOnTheNumberOfGroups) {
-    constexpr int kCount = 200'000;
+    constexpr int kCount = many(200'000);
     Processes all;
     for (int tgid = 1; tgid <= kCount; ++tgid)
         all.ledger.apply(task_record(RSSLAG_EXEC, 0, tgid, tgid, mm_of(tgid)));
@@ -114,7 +114,7 @@ TEST(CostOfTheOwnerOfAnMm, DoesNotDependOnTheNumberOfGroups) {
 }
 
 TEST(CostOfAnExec, DoesNotDependOnTheNumberOfGroupsOrOfExecsBeforeIt) {
-    constexpr int kCount = 200'000;
+    constexpr int kCount = many(200'000);
     Processes all;
     for (const int mm : {1, 2})
         all.adopt(1, mm_of(mm), {task(1, {}, 1)});
@@ -127,7 +127,7 @@ TEST(CostOfAnExec, DoesNotDependOnTheNumberOfGroupsOrOfExecsBeforeIt) {
 }
 
 TEST(CostOfAnExit, DoesNotDependOnTheProcessesThatWaitForTheirTeardown) {
-    constexpr int kWaiting = 300'000, kOthers = 20'000, kLast = kWaiting + kOthers + 1;
+    constexpr int kWaiting = many(300'000), kOthers = many(20'000), kLast = kWaiting + kOthers + 1;
     Processes all;
     for (int tgid = 1; tgid <= kLast; ++tgid)
         all.adopt(tgid, mm_of(tgid <= kWaiting ? 1 : 2), {});

@@ -202,8 +202,9 @@ TEST(MmCheck, FindsTheSuspicionsOfACell) {
 /// Each of 8,192 CPUs has four cells. Visiting all suspicions for each cell would take many minutes.
 TEST(MmCheck, VisitsTheSuspicionsOfOneCellOnly) {
     constexpr std::uint32_t kCells = 4 * 8'193;
+    constexpr std::uint64_t kReadings = many(60);
     MmCheck check;
-    for (std::uint64_t reading = 1; reading <= 50; ++reading) {
+    for (std::uint64_t reading = 1; reading <= kReadings; ++reading) {
         for (std::uint32_t cell = 0; cell < kCells; ++cell) {
             ASSERT_FALSE(check.confirms(cell, reading * kMs));
             check.suspect(cell, reading * kMs, 1);
@@ -244,7 +245,7 @@ TEST(MmTasks, ReleasesThoseThatEndedLongEnoughAgo) {
         tags.push_back(tasks.end_member(tid, 0, {}, kEnd + static_cast<std::uint64_t>(tid)));
     }
     std::vector<EndedTask> ended;
-    for (int watermark = 0; watermark < 1'000'000; ++watermark)
+    for (int watermark = 0; watermark < many(1'000'000); ++watermark)
         tasks.release(kLast, {}, 1, &ended);
     EXPECT_TRUE(ended.empty());
     EXPECT_FALSE(tasks.leaving(kLast));
