@@ -91,7 +91,7 @@ void Ledger::advance(std::uint64_t t_ns) {
     for (auto &[address, mm] : impl_->mms) {
         mm->advance(t_ns);
         for (const int tid : mm->others_to_end(t_ns)) {
-            mm->end_other(tid, task(tid).value_or(TaskName{}), impl_->now);
+            mm->end_other(tid, task(tid).value_or(TaskName{}), impl_->now, MmTasks::End::Silent);
             impl_->forget_other(tid, address);
             impl_->forget_last();
         }

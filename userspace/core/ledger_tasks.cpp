@@ -255,12 +255,13 @@ void Ledger::Impl::tid_reused(int tid) {
     if (updated.empty()) return;
     const TaskName name = foreign.empty() ? TaskName{} : name_of(tid, foreign.mapped());
     for (const std::uint64_t address : updated.mapped())
-        if (const auto mm = at(address)) mm->end_other(tid, name, now);
+        if (const auto mm = at(address)) mm->end_other(tid, name, now, MmTasks::End::Known);
 }
 
 /// The mm has no account of this foreign task any more.
 void Ledger::Impl::forget_other(int tid, std::uint64_t mm) {
     if (const auto other = others.find(tid); other != others.end()) other->second.erase(mm);
+    if (const auto task = foreign_tasks.find(tid); task != foreign_tasks.end()) task->second.used = seen_records;
 }
 
 TaskName Ledger::Impl::name_of(int host_tid, const Task &task) {
@@ -268,11 +269,15 @@ TaskName Ledger::Impl::name_of(int host_tid, const Task &task) {
 }
 
 /// Forgets foreign tasks that no mm has an account of, whenever their number has doubled. No record shows their end.
+/// After that many SEEN records of others the BPF program, which remembers 4,096 tasks, sends one before the next update
+/// of such a task.
 void Ledger::Impl::forget_foreign_tasks() {
     constexpr std::size_t kMost = 16'384;
     if (others.size() + foreign_tasks.size() <= 2 * foreign_left + kMost) return;
     std::erase_if(others, [](const auto &each) { return each.second.empty(); });
-    std::erase_if(foreign_tasks, [this](const auto &each) { return others.count(each.first) == 0; });
+    std::erase_if(foreign_tasks, [this](const auto &each) {
+        return others.count(each.first) == 0 && each.second.used + kMost < seen_records;
+    });
     foreign_left = others.size() + foreign_tasks.size();
 }
 
@@ -385,7 +390,11 @@ void Ledger::Impl::exit(const rsslag_task &record) {
                        name_of(record.tid, task->second), now);
     if (task != tasks.end()) {
         // Its accounts in other mms keep its name.
-        if (others.count(record.tid) != 0) (foreign_tasks[record.tid] = task->second).mm.reset();
+        if (others.count(record.tid) != 0) {
+            Task &foreign = foreign_tasks[record.tid] = task->second;
+            foreign.mm.reset();
+            foreign.used = seen_records;
+        }
         erase(task);
     }
     if ((record.flags & RSSLAG_GROUP_DEAD) != 0) leave(record.tgid, std::move(mm), record.t_ns);
@@ -428,6 +437,7 @@ void Ledger::Impl::seen(const rsslag_task &record) {
     const auto known = foreign_tasks.find(record.tid);
     if (known != foreign_tasks.end() && (known->second.host_tgid != task.host_tgid || known->second.comm != task.comm))
         tid_reused(record.tid);
+    task.used = ++seen_records;
     foreign_tasks[record.tid] = std::move(task);
 }
 

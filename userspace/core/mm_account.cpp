@@ -48,7 +48,7 @@ Applied MmAccount::apply(const rsslag_update &update, Account &account, bool mem
     }
     const bool ends = member && (update.flags & RSSLAG_TEARDOWN) != 0;
     Account &to = ends ? tasks_.teardown(account) : account;
-    tasks_.count(to, 1, member);
+    tasks_.count(to, 1, member, update.t_ns);
     // When this is settled, another task may have the TID of the ended one.
     rsslag_update by = update;
     if (account.tag) by.tid = kEndedTid;
@@ -159,7 +159,7 @@ void MmAccount::apply(const rsslag_sum &sum, Account &account, std::uint64_t upd
     last_ns = std::max<std::uint64_t>(last_ns, sum.t_ns);
     if (sum.of >= counters_.cpus() || sum.t_ns < adopted_from_) return;
     const bool adopted = sum.t_ns <= adopted_until_;
-    if (!adopted) tasks_.count(account, updates, member);
+    if (!adopted) tasks_.count(account, updates, member, sum.t_ns);
     const Members before = exact();
     for (std::size_t m = 0; m < kMembers; ++m) {
         if ((sum.members >> m & 1) == 0) continue;
@@ -381,8 +381,8 @@ void MmAccount::end_member(int tid, std::uint64_t faults, const TaskName &name, 
     count_waiting();
 }
 
-void MmAccount::end_other(int tid, const TaskName &name, std::uint64_t t_ns) {
-    if (const auto tag = tasks_.end_other(tid, name, std::max(t_ns, last_ns))) histories_.retag(tid, *tag);
+void MmAccount::end_other(int tid, const TaskName &name, std::uint64_t t_ns, MmTasks::End end) {
+    if (const auto tag = tasks_.end_other(tid, name, std::max(t_ns, last_ns), end)) histories_.retag(tid, *tag);
 }
 
 void MmAccount::rename_other(int from, int to) {

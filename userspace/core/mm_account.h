@@ -91,7 +91,7 @@ class MmAccount {
     void end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns);
     void leave_member(int tid, std::uint64_t faults, const TaskName &name);
     /// To be called when a task of another mm has ended and a new task has its TID.
-    void end_other(int tid, const TaskName &name, std::uint64_t t_ns);
+    void end_other(int tid, const TaskName &name, std::uint64_t t_ns, MmTasks::End end);
     std::vector<int> others_to_end(std::uint64_t t_ns) { return tasks_.others_to_end(t_ns); }
     void rename_other(int from, int to);
     /// To be called when the TID of a member changes (exec by a thread other than the leader).

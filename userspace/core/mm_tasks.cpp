@@ -74,6 +74,7 @@ void Account::join(const Account &other) {
     lost = std::max(lost, other.lost);
     updates += other.updates;
     seen_ns = std::max(seen_ns, other.seen_ns);
+    active_ns = std::max(active_ns, other.active_ns);
     flushes += other.flushes;
     last_flush_ns = std::max(last_flush_ns, other.last_flush_ns);
     cached_ns = std::max(cached_ns, other.cached_ns);
@@ -114,8 +115,9 @@ Account &MmTasks::teardown(const Account &member) {
     return teardown_;
 }
 
-void MmTasks::count(Account &account, std::uint64_t updates, bool member) {
+void MmTasks::count(Account &account, std::uint64_t updates, bool member, std::uint64_t t_ns) {
     account.updates += updates;
+    account.active_ns = std::max(account.active_ns, t_ns);
     (member ? updates_ : updates_by_others_) += updates;
 }
 
@@ -177,11 +179,12 @@ int MmTasks::end_member(int tid, std::uint64_t faults, const TaskName &name, std
     return tag;
 }
 
-std::optional<int> MmTasks::end_other(int tid, const TaskName &name, std::uint64_t t_ns) {
+std::optional<int> MmTasks::end_other(int tid, const TaskName &name, std::uint64_t t_ns, End end) {
     const auto found = others_.find(tid);
     if (found == others_.end()) return std::nullopt;
     Leaver leaver;
     leaver.own = false;
+    leaver.reported = end == End::Known;
     leaver.end_ns = t_ns;
     const int tag = leave(tid, found->second, name, std::move(leaver));
     ended_others_count_++;
@@ -189,19 +192,20 @@ std::optional<int> MmTasks::end_other(int tid, const TaskName &name, std::uint64
     return tag;
 }
 
-/// Half of them stay, and the limit follows the number of those that are not silent, so that this visits few accounts
-/// for each that is added.
+/// Half of them stay. This visits few accounts for each that is added, since it waits until their number has doubled
+/// or all may be silent.
 std::vector<int> MmTasks::others_to_end(std::uint64_t t_ns) {
-    if (others_.size() <= most_others_) return {};
+    if (others_.size() <= kMostOthers || (others_.size() <= most_others_ && t_ns <= silent_at_ns_)) return {};
     std::vector<std::pair<std::int64_t, int>> silent;  // size of the net and TID
     for (const auto &[tid, account] : others_)
-        if (account.seen_ns + CounterHistory::kSilentNs < t_ns)
+        if (account.active_ns + CounterHistory::kSilentNs < t_ns)
             silent.emplace_back(std::abs(account.net().rss().n), tid);
     std::sort(silent.begin(), silent.end(), std::greater<>());
     std::vector<int> tids;
     for (std::size_t i = kMostOthers / 2; i < silent.size(); ++i)
         tids.push_back(silent[i].second);
     most_others_ = std::max(kMostOthers, 2 * (others_.size() - tids.size()));
+    silent_at_ns_ = t_ns + CounterHistory::kSilentNs;
     return tids;
 }
 
@@ -230,7 +234,7 @@ void MmTasks::release(std::uint64_t t_ns, const std::unordered_set<int> &open, s
             continue;
         }
         const int tid = leaver.named.host_tid;
-        if (ended != nullptr) {
+        if (ended != nullptr && leaver.reported) {
             TaskNet net = entry(tid, leaver.account, false);
             net.tid = leaver.named.tid > 0 ? leaver.named.tid : tid;
             net.tgid = leaver.named.tgid;

@@ -40,7 +40,8 @@ struct Account {
         cached_at_attach{};  ///< `thread` scheme: cached at the attach, part of the baseline
     std::int64_t lost = 0;   ///< the most pages by which lost records may have changed its sum
     std::uint64_t updates = 0;
-    std::uint64_t seen_ns = 0;  ///< t_ns of its last update or fault record
+    std::uint64_t seen_ns = 0;    ///< t_ns of its last update or fault record
+    std::uint64_t active_ns = 0;  ///< t_ns of its last update or sum
     std::uint64_t flushes = 0;
     std::uint64_t last_flush_ns = 0;
     std::uint64_t cached_ns = 0;                    ///< time of the record or reading that `cached` is from
@@ -85,7 +86,7 @@ class MmTasks {
     std::size_t size() const { return members_.size() + others_.size() + leavers_.size(); }
 
     /// Adds to the number of the account's updates. `member`: its task lives in the mm.
-    void count(Account &account, std::uint64_t updates, bool member);
+    void count(Account &account, std::uint64_t updates, bool member, std::uint64_t t_ns);
     /// Sets what a task of the mm caches (`thread` scheme).
     void set_cached(Account &account, std::size_t member, std::int64_t pages);
     void set_cached_at_attach(Account &account, std::size_t member, std::int64_t pages);
@@ -102,8 +103,10 @@ class MmTasks {
 
     /// Ends an existing member at this time. Returns its tag.
     int end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns);
-    /// Ends a task of another mm. Returns its tag; nullopt: there is no such task.
-    std::optional<int> end_other(int tid, const TaskName &name, std::uint64_t t_ns);
+    enum class End { Known, Silent };
+    /// Ends a task of another mm. Returns its tag; nullopt: there is no such task. release() does not report one that
+    /// is only Silent.
+    std::optional<int> end_other(int tid, const TaskName &name, std::uint64_t t_ns, End end);
     /// Whether release() may have anything to do at this time.
     bool leaving(std::uint64_t t_ns) const { return !leavers_.empty() && leavers_.rbegin()->second.over(t_ns); }
     /// If there are very many tasks of other mms: those to pass to end_other(). They are silent, and their nets are the
@@ -138,6 +141,7 @@ class MmTasks {
         Account account;
         TaskNet named;  ///< its names
         bool own = true;
+        bool reported = true;
         std::uint64_t end_ns = 0;
 
         /// By kSilentNs after its end all of a task's records have come.
@@ -152,6 +156,7 @@ class MmTasks {
     std::map<int, Account> others_;
     static constexpr std::size_t kMostOthers = 4096;
     std::size_t most_others_ = kMostOthers;
+    std::uint64_t silent_at_ns_ = 0;  ///< from then on each of `others_` may be silent
     std::unordered_map<int, int> renamed_;
     std::unordered_map<int, TaskNet> left_;  ///< by TID: names and faults of members that have left by exec
     Account ended_, teardown_;
