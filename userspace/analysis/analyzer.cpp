@@ -301,8 +301,11 @@ const Facts &Analyzer::facts() const {
 }
 
 std::uint64_t Analyzer::work() const {
-    constexpr std::uint64_t kOfVisit = 5;
-    return state_->work + kOfVisit * state_->ledger.visited();
+    return state_->all_work();
+}
+
+bool Analyzer::interrupted() const {
+    return state_->stop;
 }
 
 std::uint64_t Analyzer::complete_until() const {

@@ -85,6 +85,8 @@ class Analyzer {
     const Facts &facts() const;
     /// The cost of all events so far, in units of about 10 ns. Deterministic: it depends on the events only.
     std::uint64_t work() const;
+    /// Whether AnalyzerOptions::stop has returned true: records are missing from the last event on.
+    bool interrupted() const;
     /// `until_ns` of the last Watermark.
     std::uint64_t complete_until() const;
     /// Size of records and mapping changes that no Watermark has covered yet.

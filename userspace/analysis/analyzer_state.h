@@ -129,10 +129,14 @@ struct Analyzer::State {
     void moment(const event::Moment &at) {
         if (at.t_ns >= now.t_ns) now = at;
     }
+    std::uint64_t all_work() const {
+        constexpr std::uint64_t kOfVisit = 5;
+        return work + kOfVisit * ledger.visited();
+    }
     /// Whether the caller of the analyzer asks it to stop; for each step of work that a single event may have many of.
     bool stopped() {
         constexpr std::uint64_t kSteps = 1024;
-        if (!stop && options.stop && ++steps % kSteps == 0) stop = options.stop(work);
+        if (!stop && options.stop && ++steps % kSteps == 0) stop = options.stop(all_work());
         return stop;
     }
     template <class Record>

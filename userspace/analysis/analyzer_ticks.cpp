@@ -114,8 +114,8 @@ std::vector<core::EndedTask> Analyzer::State::ended_tasks_of(const core::MmView 
 
 /// Last ticks of ended processes; `all`: even if records of their end may be missing.
 void Analyzer::State::finish_all(bool all) {
-    for (const core::Ended &each : ledger.take_ended(all))
-        if (!stopped()) finish(each);
+    for (const core::Ended &each : stop ? std::vector<core::Ended>() : ledger.take_ended(all))
+        finish(each);
 }
 
 core::Tick Analyzer::State::unread_tick(const Traced &entry, const core::GroupView &group, const core::MmView &mm) {
@@ -246,6 +246,7 @@ std::optional<core::Tick> Analyzer::State::compared(Taken &taken, std::uint64_t 
     const core::CounterReading &counters = reading.counters();
     const std::uint64_t before = ledger.updates(group.mm);
     apply_until(until_ns);
+    if (stop) return std::nullopt;  // records from before the reading are missing
     if (ledger.ended_since(counters.mm, reading.begin_ns)) return std::nullopt;  // its last tick has the final numbers
     if (ledger.being_built(counters.mm)) return std::nullopt;                    // its EXEC record is still to come
     const bool alive = traced.count(group.host_tgid) != 0 && ledger.group(group.host_tgid);

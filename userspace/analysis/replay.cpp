@@ -37,8 +37,10 @@ recording::Peak peak_of(const core::Summary &summary) {
 }
 
 struct Replay::State {
-    State(recording::Reader file, const AnalyzerOptions &options)
-        : reader(std::move(file)), facts(document_of(reader.header())), analyzer(facts_of(reader.header()), options) {}
+    State(recording::Reader file, const AnalyzerOptions &options, const std::function<bool(std::uint64_t)> &stop)
+        : reader(std::move(file)),
+          facts(document_of(reader.header())),
+          analyzer(facts_of(reader.header()), with_stop(options, stop)) {}
 
     recording::Reader reader;
     core::SnapshotDocument facts;
@@ -49,6 +51,10 @@ struct Replay::State {
     bool cut = false;       ///< reading was stopped before the end
     bool mid_tick = false;  ///< started in the middle of a tick, some of whose readings may be missing
 
+    AnalyzerOptions with_stop(AnalyzerOptions options, const std::function<bool(std::uint64_t)> &stop) {
+        if (stop) options.stop = [this, stop](std::uint64_t work) { return stop(reader.unpacked() + work); };
+        return options;
+    }
     void apply(event::Event event);
     void lack(recording::Missing gap);
     bool overfull();
@@ -99,9 +105,8 @@ core::Result<Replay> Replay::open(const std::string &path, TraceObserver *observ
     chosen.ended_tasks = options.ended_tasks;
     chosen.counting = header.counting;
     chosen.observer = observer;
-    chosen.stop = options.stop;
     if (options.from) reader->seek(*options.from);
-    auto state = std::make_unique<State>(std::move(*reader), chosen);
+    auto state = std::make_unique<State>(std::move(*reader), chosen, options.stop);
     state->mid_tick = options.from.has_value();
     return Replay(std::move(state));
 }
@@ -129,6 +134,10 @@ std::optional<recording::Peak> Replay::peak() const {
 
 std::uint64_t Replay::work() const {
     return state_->reader.unpacked() + state_->analyzer.work();
+}
+
+bool Replay::interrupted() const {
+    return state_->analyzer.interrupted();
 }
 
 std::uint64_t Replay::complete_until() const {

@@ -60,6 +60,8 @@ class Replay {
     bool step();
     /// The cost of the replay so far, in units of about 10 ns. Deterministic: it depends on the file only.
     std::uint64_t work() const;
+    /// Whether ReplayOptions::stop interrupted an event: the result lacks some of its records.
+    bool interrupted() const;
     /// All records from before this time (CLOCK_MONOTONIC) have been applied.
     std::uint64_t complete_until() const;
     /// The result. Call it after the last step().

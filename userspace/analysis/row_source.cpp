@@ -68,8 +68,9 @@ core::Result<Stopped> emit_rows(const std::string &path, exporters::Sink &sink, 
     if (stop(replay->work())) return Stopped::Yes;  // the events ended because of `stop`, not at the end of the file
     if (!more) {
         ReplayResult end = replay->finish();
-        if (Status reported = maker.finish(); !reported) return reported.error();
-        const Status ended = sink.end(ending_of(std::move(end)));
+        if (stop(replay->work())) return Stopped::Yes;
+        Status ended = maker.finish();
+        if (ended) ended = sink.end(ending_of(std::move(end)));
         if (ended) return Stopped::No;
         if (stop(replay->work())) return Stopped::Yes;  // the sink was interrupted
         return ended.error();

@@ -45,7 +45,6 @@ class TextReplay : public analysis::TraceObserver {
 
     int run(const std::string &file, analysis::ReplayOptions options) {
         system::StopSignals stop;
-        writer_.stop_at(stop.fd());
         options.stop = [this, &stop](std::uint64_t work) { return stop.stop_requested() || budget_.spent(work); };
         auto opened = analysis::Replay::open(file, this, options);
         if (!opened) return fail(opened.error());
@@ -55,6 +54,10 @@ class TextReplay : public analysis::TraceObserver {
         }
         if (budget_.was_spent()) return kBadInput;
         analysis::ReplayResult end = opened->finish();
+        if (opened->interrupted()) {  // in the middle of an event
+            terminal::print_error("no summary: a signal stopped rsslag");
+            return kDone;
+        }
         if (const Status written = writer_.summary(std::move(end.summary)); !written) return fail(written.error());
         const auto since_start = [&end](std::uint64_t t_ns) { return t_ns - std::min(t_ns, end.header.start_ns); };
         for (const recording::Missing &missing : end.missing)

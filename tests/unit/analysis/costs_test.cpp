@@ -18,7 +18,7 @@ event::Counters no_counters(int pid) {
 }
 
 TEST(CostOfAwaited, IsThatOfOneProcess) {
-    constexpr int kCount = core::test::many(200'000);
+    constexpr int kCount = core::test::many(500'000);
     test::TickAnalyzer analyzer(test::facts());
     for (int pid = 1; pid <= kCount; ++pid)
         analyzer.apply(event::ExecAwaited{pid, pid, test::kMm});
