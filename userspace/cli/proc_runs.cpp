@@ -69,7 +69,7 @@ int sample_command(const std::vector<std::string> &argv, const session::TraceOpt
     std::optional<int> status;
     if (ran && sampler.add(command->pid())) {
         ran = sampler.run([&](milliseconds left) {
-            status = command->wait(left, stop);
+            if (!stop.stop_requested()) status = command->wait(left, stop);
             return !status && !stop.stop_requested();
         });
     }

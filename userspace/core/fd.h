@@ -59,6 +59,9 @@ inline std::vector<char *> arguments_of(const std::vector<std::string> &words) {
     return arguments;
 }
 
+/// Whether rsslag must stop, for those who wait for a reader; null: it need not. Any thread may call it.
+inline bool (*must_stop)() = nullptr;
+
 /// Writes `bytes`, again after EINTR and after a partial write, and removes from `bytes` what was written. Returns 0 or
 /// the errno of write(2), which is EAGAIN if the descriptor does not block and takes no more now.
 inline int write_all(int fd, std::string_view &bytes) {

@@ -49,7 +49,7 @@ Status TickWriter::flush() {
 /// Prints nothing once the reader has closed stdout.
 Status TickWriter::print(const std::string &text, bool last) {
     if (unread_ || quiet()) return core::success();
-    if (!printer_) return unless_unread(terminal::print(text, STDOUT_FILENO, stop_));
+    if (!printer_) return unless_unread(terminal::print(text));
     return unless_unread(last ? printer_->put_last(text) : printer_->put(text));
 }
 

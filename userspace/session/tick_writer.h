@@ -36,8 +36,6 @@ class TickWriter : public analysis::TraceObserver {
     /// Whether nothing is written to stdout.
     bool quiet() const { return format_ == Format::Progress || format_ == Format::Silent; }
 
-    /// Once this descriptor is readable, text is not written if the reader does not take it at once.
-    void stop_at(int fd) { stop_ = fd; }
     /// Starts a thread that writes from now on, so that no call waits for the reader. No effect with a screen.
     void begin_queue();
     /// Writes the header or opens the screen.
@@ -87,7 +85,6 @@ class TickWriter : public analysis::TraceObserver {
     std::optional<core::Summary> summary_;
     std::uint64_t reported_ = 0;  ///< number of ticks
     bool unread_ = false;
-    int stop_ = -1;
 };
 
 }  // namespace rsslag::session

@@ -8,7 +8,14 @@
 #include <array>
 #include <csignal>
 
+#include "core/fd.h"
+
 namespace rsslag::system {
+namespace {
+
+StopSignals *current = nullptr;
+
+}  // namespace
 
 StopSignals::StopSignals(int interrupts) : interrupts_left_(interrupts) {
     sigset_t set;
@@ -16,7 +23,17 @@ StopSignals::StopSignals(int interrupts) : interrupts_left_(interrupts) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
         sigaddset(&set, signal);
     sigprocmask(SIG_BLOCK, &set, nullptr);
-    fd_ = procfs::Fd(signalfd(-1, &set, SFD_CLOEXEC));
+    fd_ = procfs::Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    current = this;
+    core::must_stop = [] { return current->stop_requested(); };
+}
+
+StopSignals::~StopSignals() {
+    core::must_stop = nullptr;
+}
+
+bool StopSignals::stop_requested() {
+    return wait(std::chrono::milliseconds{});
 }
 
 void StopSignals::read_one() {

@@ -19,21 +19,22 @@ namespace rsslag::terminal {
 
 namespace {
 
-/// As core::write_all(), but waits for the reader. ECANCELED: `stop` has become readable meanwhile.
-int write_to_reader(int fd, std::string_view text, int stop) {
+/// As core::write_all(), but waits for the reader. ECANCELED: rsslag must stop meanwhile.
+int write_to_reader(int fd, std::string_view text) {
+    constexpr int kLookMs = 50;
     for (;;) {
         const int err = core::write_all(fd, text);
         if (err != EAGAIN) return err;
-        std::array<pollfd, 2> waiting{{{fd, POLLOUT, 0}, {stop, POLLIN, 0}}};  // poll() ignores a negative one
-        core::uninterrupted([&] { return poll(waiting.data(), waiting.size(), -1); });
-        if (waiting[1].revents != 0) return ECANCELED;
+        if (core::must_stop && core::must_stop()) return ECANCELED;
+        pollfd waiting{fd, POLLOUT, 0};
+        core::uninterrupted([&] { return poll(&waiting, 1, kLookMs); });
     }
 }
 
 }  // namespace
 
-core::Status print(std::string_view text, int fd, int stop) {
-    if (const int err = write_to_reader(fd, text, stop); err != 0) {
+core::Status print(std::string_view text, int fd) {
+    if (const int err = write_to_reader(fd, text); err != 0) {
         return core::Error{
             core::Kind::Io,
             fmt::format("cannot write {}: {}", fd == STDERR_FILENO ? "stderr" : "stdout", std::strerror(err)), err, ""};

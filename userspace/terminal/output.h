@@ -12,9 +12,9 @@
 namespace rsslag::terminal {
 
 /// Writes all of the text to stdout or stderr. Kind::Io if that fails; fail() of the command line does not treat a
-/// closed pipe as a failure. `stop`: a descriptor; once it is readable, print() does not wait for the reader of a
-/// descriptor that does not block.
-core::Status print(std::string_view text, int fd = STDOUT_FILENO, int stop = -1);
+/// closed pipe as a failure. It waits for the reader of a descriptor that does not block until
+/// core::must_stop.
+core::Status print(std::string_view text, int fd = STDOUT_FILENO);
 
 /// Whether the reader has closed the pipe, or rsslag must stop and does not wait for it.
 inline bool reader_closed(const core::Error &error) {
