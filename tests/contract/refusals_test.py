@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """System calls that fail, one at a time, through strace: one line with the error, no crash, no hang."""
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -14,7 +13,7 @@ import unittest
 from pathlib import Path
 
 import contract
-from contract import (LONG, NOBODY, ROOT, Children, TracingTest, assert_one_error_line, begun, environment, long_only,
+from contract import (LONG, NOBODY, ROOT, Children, Ran, TracingTest, assert_one_error_line, begun, environment, long_only,
                       needs_root, rsslag, small_disk, snapshot_of_command, wait_until)
 from live import Live
 from panes import Pane, needs_tmux
@@ -107,7 +106,7 @@ class Words(TracingTest):
         with Children() as (pid,):
             for args, file, says in ((('maps', str(pid)), 'smaps', 'CAP_SYS_PTRACE does not help'),
                                      (('mem',), 'smaps_rollup', 'not allowed: ')):
-                ran = rsslag(*args, prefix=['strace', '-qq', '-o', '/dev/null', '-P', file, '-e', 'inject=openat:error=EACCES'])
+                ran = rsslag(*args, prefix=['strace', '-f', '-qq', '-o', '/dev/null', '-P', file, '-e', 'inject=openat:error=EACCES'])
                 self.assertEqual((ran.status, ran.err), (0, ''), ran)  # a reading by their status files
                 self.assertIn(says, ran.out)
                 self.assertNotIn('sudo', ran.out)
@@ -123,7 +122,7 @@ ENDLESS_WALK = """
 #include <sys/syscall.h>
 #include <unistd.h>
 static void walk(const char *path) {
-    if (strcmp(path, "smaps_rollup") != 0) return;
+    if (strcmp(path, "smaps_rollup") != 0 && strcmp(path, "smaps") != 0) return;
     syscall(SYS_openat, AT_FDCWD, getenv("WALKS"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     for (;;) pause();
 }
@@ -185,17 +184,29 @@ class LongWalk(TracingTest):
                     live.signal(number)
                     self.assert_unwalked(live.finish())
 
-    def test_a_snapshot(self):
-        with Children() as (pid,), begun([*self.endless, contract.binary, 'snapshot', '--json', pid],
-                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                         env=environment()) as process:
+    def interrupted(self, *args):
+        """How a run ends that gets SIGINT during the walk."""
+        with begun([*self.endless, contract.binary, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                   stderr=subprocess.PIPE, env=environment()) as process:
             self.await_walk()
             with self.soon():
                 process.send_signal(signal.SIGINT)
                 out, err = process.communicate(timeout=contract.TIMEOUT)
-        self.assertEqual((process.returncode, err), (0, b''), out)
-        (document,) = json.loads(out)['processes']
+        return Ran(args, process.returncode, out, err)
+
+    def test_a_snapshot(self):
+        with Children() as (pid,):
+            ran = self.interrupted('snapshot', '--json', pid)
+        self.assertEqual((ran.status, ran.err), (0, ''), ran)
+        (document,) = ran.document()['processes']
         self.assertEqual((document['walk'], document['verdict']), ('skipped', 'unwalked'))
+
+    def test_maps(self):
+        for args in ('--watch',), ('--pages',), ():
+            with self.subTest(args), Children() as (pid,):
+                ran = self.interrupted('maps', *args, pid)
+                assert_one_error_line(self, ran, 1)
+                self.assertIn(f'{pid} were not read: a signal stopped rsslag', ran.err)
 
     @long_only('it reads a screen through tmux')
     @needs_tmux

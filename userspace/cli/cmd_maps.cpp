@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -25,6 +26,7 @@
 #include "system/experiment.h"
 #include "system/signals.h"
 #include "system/targets.h"
+#include "system/walker.h"
 #include "terminal/output.h"
 #include "terminal/style.h"
 #include "version.h"
@@ -141,10 +143,40 @@ documents::ReportFacts report_facts() {
     return facts;
 }
 
+/// What a reading takes. `stop`: count no more pages.
+struct Wanted {
+    bool pages;
+    std::uint64_t limit;
+    std::string elf;
+    std::atomic<bool> stop = false;
+};
+
+/// Waits for the mmap_lock of the process.
+core::Result<memory::MappedProcess> read_mappings(memory::MapReader &reader, const procfs::Process &process,
+                                                  const Wanted &wanted) {
+    const auto stop = [&wanted] { return wanted.stop.load(); };
+    auto read = reader.read(process);
+    if (read && wanted.pages) {
+        auto pages = memory::count_pages(process, *read, wanted.limit, stop);
+        if (!pages) return pages.error();
+        read->pages = *std::move(pages);
+    }
+    if (read && !wanted.elf.empty()) {
+        auto elf = memory::count_elf_pages(process, *read, wanted.elf, stop);
+        if (!elf) return elf.error();
+        read->elf = *std::move(elf);
+    }
+    return read;
+}
+
 class MapsCommand {
   public:
     MapsCommand(const MapsOptions &options, const documents::TextStyle &style, ProcessMaps reader)
-        : options_(options), style_(style), reader_(std::move(reader)) {}
+        : options_(options),
+          style_(style),
+          reader_(std::move(reader)),
+          wanted_(new Wanted{options.pages, options.limit, options.elf}),
+          walker_([this] { return wanted_->stop = stop_.stop_requested(); }) {}
 
     int run(const std::vector<system::Target> &targets) {
         for (const system::Target &target : targets)
@@ -200,22 +232,19 @@ class MapsCommand {
             watched.process.emplace(*std::move(opened));
         }
         const procfs::Process &process = *watched.process;
-        auto read = reader_.reader().read(process);
-        if (!read) return read;
-        if (options_.pages) {
-            auto pages = memory::count_pages(process, *read, options_.limit, [this] { return stop_.stop_requested(); });
-            if (!pages) return pages.error();
-            read->pages = *std::move(pages);
-        }
-        if (!options_.elf.empty()) {
-            auto elf = memory::count_elf_pages(process, *read, options_.elf, [this] { return stop_.stop_requested(); });
-            if (!elf) return elf.error();
-            read->elf = *std::move(elf);
-        }
+        auto done = system::locked(&walker_, process, [reader = reader_.reader(), wanted = wanted_](const auto &same) {
+            return read_mappings(*reader, same, *wanted);
+        });
+        if (!done)
+            return Error{Kind::Io,
+                         fmt::format("the mappings of {} were not read: a signal stopped rsslag", process.pid()), 0,
+                         ""};
+        core::Result<memory::MappedProcess> &read = *done;
+        if (!read) return std::move(read);
         compare(watched, *read);
         memory::keep_matching(*read, options_.filter);
         memory::sort_mappings(read->mappings, options_.order);
-        return read;
+        return std::move(read);
     }
 
     void compare(Watched &watched, memory::MappedProcess &process) {
@@ -300,6 +329,8 @@ class MapsCommand {
     const documents::TextStyle &style_;
     ProcessMaps reader_;
     system::StopSignals stop_;
+    std::shared_ptr<Wanted> wanted_;
+    system::Walker walker_;
     std::vector<Watched> watched_;
     std::vector<memory::UnmappedProcess> failed_;
     std::vector<core::FailedTarget> unread_;  ///< of this reading, not named by PID: they exist

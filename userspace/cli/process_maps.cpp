@@ -16,12 +16,12 @@ core::Result<ProcessMaps> ProcessMaps::open(const std::vector<cap_value_t> &chos
     auto snapshotter = system::Snapshotter::open({.capabilities = chosen});
     if (snapshotter) {
         here.snapshotter_ = std::make_shared<system::Snapshotter>(*std::move(snapshotter));
-        here.reader_.count_with([counters = here.snapshotter_](const auto &process, const auto &walk) {
+        here.reader_->count_with([counters = here.snapshotter_](const auto &process, const auto &walk) {
             return counters->take_around(process, walk);
         });
         return here;
     }
-    here.reader_.no_counters(memory::error_text(snapshotter.error()));
+    here.reader_->no_counters(memory::error_text(snapshotter.error()));
     std::vector<cap_value_t> keep{CAP_SYS_PTRACE};
     keep.insert(keep.end(), chosen.begin(), chosen.end());
     const core::Status dropped = system::keep_only(keep);

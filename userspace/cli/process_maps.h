@@ -18,15 +18,16 @@ class ProcessMaps {
     /// Drops all capabilities except `chosen` and those that are needed to read counters and other users' files.
     static core::Result<ProcessMaps> open(const std::vector<cap_value_t> &chosen);
 
-    memory::MapReader &reader() { return reader_; }
+    /// Shared, so that a reading which is left behind may outlive this object.
+    std::shared_ptr<memory::MapReader> reader() const { return reader_; }
     /// A document with all fields set except processes and failures.
     memory::MapsDocument document() const;
 
   private:
-    explicit ProcessMaps(memory::MapReader reader) : reader_(std::move(reader)) {}
+    explicit ProcessMaps(memory::MapReader reader) : reader_(std::make_shared<memory::MapReader>(std::move(reader))) {}
 
     std::shared_ptr<system::Snapshotter> snapshotter_;  ///< null: counters cannot be read; shared with reader_
-    memory::MapReader reader_;
+    std::shared_ptr<memory::MapReader> reader_;
 };
 
 }  // namespace rsslag::cli

@@ -147,6 +147,7 @@ class FilePagesReader {
 void keep_freed_memory() {
     constexpr int kLarge = 256 * 1024 * 1024;
     constexpr int kAtOnce = 64 * 1024 * 1024;
+    mallopt(M_ARENA_MAX, 1);  // for the thread that reads, too
     mallopt(M_MMAP_THRESHOLD, kLarge);
     mallopt(M_TRIM_THRESHOLD, kLarge);
     mallopt(M_TOP_PAD, kAtOnce);
