@@ -112,7 +112,8 @@ core::Result<Files> Files::create(const std::string &path, const Writer::Options
     return files;
 }
 
-/// `replace`: creates a file with a temporary name and renames it, so that the old file stays if that fails.
+/// `replace`: creates a file with a temporary name. The first write() renames it, so that the old file stays if the
+/// recording cannot begin.
 int Files::make(bool replace) {
     std::string name = replace ? path_ + ".XXXXXX" : path_;
     fd_ = core::Fd(replace ? mkostemp(name.data(), O_CLOEXEC)
@@ -120,7 +121,7 @@ int Files::make(bool replace) {
     if (!fd_.open()) return errno;
     struct stat status {};
     const bool made = (!options_.owner || fchown(fd_.get(), options_.owner->uid, options_.owner->gid) == 0) &&
-                      fstat(fd_.get(), &status) == 0 && (!replace || rename(name.c_str(), path_.c_str()) == 0);
+                      fstat(fd_.get(), &status) == 0;
     if (!made) {
         const int err = errno;
         unlink(name.c_str());
@@ -128,6 +129,7 @@ int Files::make(bool replace) {
     }
     made_.device = status.st_dev;
     made_.inode = status.st_ino;
+    if (replace) temporary_ = name;
     return 0;
 }
 
@@ -149,11 +151,21 @@ void Files::make_room(std::uint64_t bytes) {
 int Files::write(std::string_view bytes) {
     make_room(bytes.size());
     std::string_view left = bytes;
-    if (const int err = core::write_all(fd_.get(), left); err != 0) {
+    int err = core::write_all(fd_.get(), left);
+    if (err == 0 && !temporary_.empty()) err = take_place();
+    if (err != 0) {
+        if (!temporary_.empty()) remove();
         [[maybe_unused]] const int cut = ftruncate(fd_.get(), static_cast<off_t>(written_));
         return err;
     }
     written_ += bytes.size();
+    return 0;
+}
+
+int Files::take_place() {
+    const AsOwner as_owner(options_);
+    if (rename(temporary_.c_str(), path_.c_str()) != 0) return errno;
+    temporary_.clear();
     return 0;
 }
 
@@ -185,7 +197,7 @@ int Files::next() {
 
 void Files::remove() const {
     const AsOwner as_owner(options_);
-    unlink(path_.c_str());
+    unlink((temporary_.empty() ? path_ : temporary_).c_str());
 }
 
 }  // namespace rsslag::recording

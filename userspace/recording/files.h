@@ -20,7 +20,7 @@ std::string segment_name(const std::string &path, std::uint64_t number);
 
 class Files {
   public:
-    /// Creates FILE. Kind::BadInput: a file with this name, or with the name of a segment, exists, or FILE cannot be
+    /// Creates FILE; with Options::force the first write() replaces FILE. Kind::BadInput: a file with this name, or with the name of a segment, exists, or FILE cannot be
     /// created.
     static core::Result<Files> create(const std::string &path, const Writer::Options &options);
     /// Writes all of `bytes` or nothing, and deletes the oldest segments if necessary. write(), sync() and next()
@@ -30,7 +30,7 @@ class Files {
     /// Renames FILE to its segment name and creates FILE again. An existing file of that name is an error unless
     /// Options::force.
     int next();
-    /// Deletes FILE.
+    /// Deletes FILE, or what would have replaced it.
     void remove() const;
 
     const std::string &path() const { return path_; }
@@ -50,10 +50,12 @@ class Files {
 
     Files(std::string path, const Writer::Options &options) : path_(std::move(path)), options_(options) {}
     int make(bool replace);
+    int take_place();
     int move_away();
     void make_room(std::uint64_t bytes);
 
     std::string path_;
+    std::string temporary_;  ///< the name of the file until it replaces FILE; empty: it is FILE
     Writer::Options options_;
     core::Fd fd_;
     Made made_;

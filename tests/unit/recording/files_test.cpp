@@ -160,8 +160,19 @@ TEST_F(FilesTest, AFileThatIsReplacedLeavesNoOtherName) {
     limited_.force = true;
     auto files = Files::create(path_, limited_);
     ASSERT_TRUE(files);
+    EXPECT_EQ(content("trace"), "mine") << "until the recording has begun";
     ASSERT_EQ(files->write("ours"), 0);
     EXPECT_EQ(content("trace"), "ours");
+    EXPECT_EQ(names(), Names{"trace"});
+}
+
+TEST_F(FilesTest, TheOldFileStaysIfTheRecordingDoesNotBegin) {
+    put_there("trace");
+    limited_.force = true;
+    const auto files = Files::create(path_, limited_);
+    ASSERT_TRUE(files);
+    files->remove();
+    EXPECT_EQ(content("trace"), "mine");
     EXPECT_EQ(names(), Names{"trace"});
 }
 
