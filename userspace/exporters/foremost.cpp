@@ -26,7 +26,7 @@ double cached(const core::Extremes &extremes, core::Member member) {
 }
 
 double lag_share(const core::Extremes &extremes) {
-    // lag% is not evaluated below 1 MiB of RSS; a page has at least 4 KiB.
+    // lag% is not evaluated below 1 MiB of RSS: 256 pages on x86.
     constexpr std::int64_t kLeastPages = 256;
     if (extremes.lag_rss.n < kLeastPages) return 0;
     return static_cast<double>(extremes.lag.n) / static_cast<double>(extremes.lag_rss.n);

@@ -20,7 +20,7 @@ using core::Pages;
 
 /// Twice the columns of the widest chart.
 constexpr std::size_t kMostPoints = 4096;
-/// Of all charts of ended processes; if there are more, each chart keeps only some.
+/// Of the charts of all processes; if there are more, each chart keeps only its share of a quarter, but at least some.
 constexpr std::size_t kMostInCharts = 250'000, kSomeInChart = 32;
 
 bool weightier(const LagPoint &a, const LagPoint &b) {
@@ -302,13 +302,16 @@ void ReportBuilder::State::put_over(Reported &&entry) {
 }
 
 void ReportBuilder::State::thin_out_charts() {
+    const std::size_t share = std::max(kSomeInChart, kMostInCharts / 4 / over.size());
     in_charts = 0;
     for (Over &each : over) {
         std::vector<LagPoint> &points = each.process.points;
-        while (points.size() > kSomeInChart)
-            thin_out(points);
-        points.shrink_to_fit();
-        each.course.limit(kSomeInChart);
+        if (each.order != 0) {  // mostly the process that started the others
+            while (points.size() > share)
+                thin_out(points);
+            points.shrink_to_fit();
+            each.course.limit(share);
+        }
         in_charts += points.size() + each.course.size();
     }
 }
@@ -316,7 +319,7 @@ void ReportBuilder::State::thin_out_charts() {
 void ReportBuilder::State::find_foremost() {
     std::vector<const core::Extremes *> extremes;
     for (Over &each : over) {
-        each.foremost = each.order == 0;  // mostly the process that started the others
+        each.foremost = each.order == 0;
         extremes.push_back(&each.process.extremes);
     }
     for (const std::size_t at : exporters::foremost(extremes))

@@ -218,6 +218,10 @@ std::string count(std::uint64_t number) {
     return core::with_thousands(static_cast<std::int64_t>(number));
 }
 
+std::string left_out_line(std::uint64_t processes) {
+    return fmt::format("{} more that ended, none with the largest value of any figure", count(processes));
+}
+
 std::optional<std::int64_t> residual_of(const ReportProcess &process) {
     std::optional<std::int64_t> largest;
     for (const auto &each : {process.residual.min, process.residual.max})

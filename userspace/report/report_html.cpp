@@ -150,8 +150,9 @@ std::string process_rows(const Page &page) {
                  headings({"<PROCESS", "PID", "<STATE", "RSS AT FIRST", "AT LAST", "PEAK", "WHEN", "PEAK LAG", "WHEN",
                            "THREADS", "<VERDICTS OF TICKS"}),
                  rows);
-    const std::uint64_t more = page.report.processes.size() - page.processes.size() + page.report.left_out_processes;
+    const std::uint64_t more = page.report.processes.size() - page.processes.size();
     if (more > 0) out += paragraph("faint", fmt::format("and {} more, each with a smaller peak", count(more)));
+    if (page.report.left_out_processes > 0) out += paragraph("faint", left_out_line(page.report.left_out_processes));
     for (const std::vector<int> &pids : sharing(page.report))
         out += paragraph("", core::shared_line(pids, true));
     return out;

@@ -37,6 +37,9 @@ Object verdict_counts(const std::map<std::string, std::uint64_t> &counts) {
 /// With thousands separators: "1,320".
 std::string count(std::uint64_t number);
 
+/// About processes that the report leaves out.
+std::string left_out_line(std::uint64_t processes);
+
 /// The largest absolute residual; nullopt if there was no walk.
 std::optional<std::int64_t> residual_of(const ReportProcess &process);
 /// Whether the page tables were read at none of the process's ticks, as of a process whose smaps is refused.

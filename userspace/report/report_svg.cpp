@@ -184,7 +184,7 @@ std::string report_svg(const Report &report) {
     constexpr std::size_t kMost = 32;  // panels
     const std::size_t panels = std::min(report.processes.size(), kMost);
     const int bottom = kHead + kPanel * static_cast<int>(panels);
-    const std::size_t without = report.processes.size() - panels;
+    const std::uint64_t without = report.processes.size() - panels + report.left_out_processes;
     const int height = bottom + (without > 0 ? kRest : 0);
     std::string out = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n"

@@ -310,8 +310,7 @@ std::string report_text(const Report &report, const ReportStyle &style) {
     for (const ReportProcess &process : report.processes)
         text += one(process, report, amount);
     if (report.left_out_processes > 0)
-        text += fmt::format("\n{} more that ended, none with the largest value of any figure\n",
-                            count(report.left_out_processes));
+        text += fmt::format("\n{}\n", left_out_line(report.left_out_processes));
     std::string_view blank = "\n";
     for (const std::vector<int> &pids : sharing(report))
         text += std::string(std::exchange(blank, "")) + core::shared_line(pids);

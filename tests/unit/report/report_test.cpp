@@ -541,8 +541,8 @@ TEST(Report, BoundsTheChartsOfAllProcessesThatHaveEnded) {
     std::size_t kept = 0;
     const Report report = builder.take();
     for (const ReportProcess &process : report.processes) {
-        EXPECT_FALSE(process.points.empty());
-        EXPECT_FALSE(process.course.empty());
+        EXPECT_GE(process.points.size(), process.pid == 1 ? kTicks : 50);
+        EXPECT_GE(process.course.size(), process.pid == 1 ? kTicks : 50);
         kept += process.points.size() + process.course.size();
     }
     EXPECT_LE(kept, 300'000U);
