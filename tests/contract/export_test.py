@@ -407,16 +407,26 @@ class Damaged(unittest.TestCase):
                 self.assertEqual([{'reason': row['reason'], 'from_ns': row['t_ns'], 'to_ns': row['to_ns'], 'records': row['records']}
                                   for row in rows], self.missing(file))
 
-    def test_csv(self):
+    def assert_on_stderr(self, ran, files):
+        self.assertEqual(ran.status, 0, ran.err)
+        lines = ran.err.splitlines()
+        missing = [(file, each) for file in files for each in self.missing(file)]
+        self.assertEqual(len(lines), len(missing), ran.err)
+        for line, (file, each) in zip(lines, missing):
+            of_file = f'{file}: ' if len(files) > 1 else ''
+            self.assertTrue(line.startswith(f'rsslag: {of_file}the recording is incomplete: ' + each['reason']), line)
+
+    def test_csv_and_perfetto(self):
         for name, file in self.files.items():
             with self.subTest(name):
-                ran = rsslag('export', '--format', 'csv', file)
-                self.assertEqual(ran.status, 0, ran.err)
-                lines = ran.err.splitlines()
-                missing = self.missing(file)
-                self.assertEqual(len(lines), len(missing), ran.err)
-                for line, each in zip(lines, missing):
-                    self.assertTrue(line.startswith('rsslag: the recording is incomplete: ' + each['reason']), line)
+                self.assert_on_stderr(rsslag('export', '--format', 'csv', file), [file])
+                path = os.path.join(self.directory, name + '.perfetto')
+                self.assert_on_stderr(rsslag('export', '--format', 'perfetto', '-o', path, file), [file])
+
+    def test_a_comparison(self):
+        files = [self.files['cut'], self.files['damaged']]
+        for options in (), ('--json',):
+            self.assert_on_stderr(rsslag('report', *options, '--diff', *files), files)
 
     def test_sqlite(self):
         for name, file in self.files.items():

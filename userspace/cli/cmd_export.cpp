@@ -67,14 +67,15 @@ class MissingToStderr final : public exporters::Sink {
 
 std::unique_ptr<exporters::Sink> sink_of(const ExportOptions &options, std::optional<exporters::OutputFile> &file,
                                          system::StopSignals &stop, FileBudget &budget) {
-    const exporters::Write write = [&file, &stop](std::string_view text) {
-        return file ? file->write(text) : terminal::print(text, STDOUT_FILENO, stop.fd());
+    const exporters::Write write = [&file](std::string_view text) {
+        return file ? file->write(text) : terminal::print(text);
     };
     const auto head = options.rows_only ? exporters::Head::No : exporters::Head::Yes;
     if (options.format == "csv") return std::make_unique<MissingToStderr>(exporters::csv_sink(write, head));
     if (options.format == "sqlite")
         return exporters::sqlite_sink(file->path(), [&] { return stop.stop_requested() || budget.spent(0); });
-    return options.format == "perfetto" ? exporters::perfetto_sink(write) : exporters::jsonl_sink(write, head);
+    if (options.format == "perfetto") return std::make_unique<MissingToStderr>(exporters::perfetto_sink(write));
+    return exporters::jsonl_sink(write, head);
 }
 
 int export_rows(const ExportOptions &options, FileBudget &budget) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // rsslag report: summarizes a recording.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <memory>
@@ -9,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/missing.h"
 #include "analysis/row_source.h"
 #include "claim_options.h"
 #include "commands.h"
+#include "core/text.h"
 #include "exit_status.h"
 #include "exporters/output_file.h"
 #include "file_budget.h"
@@ -37,6 +38,12 @@ struct ReportOptions {
     bool force = false;
     ClaimOptions claims;
 };
+
+void print_missing(const std::string &path, const Report &report) {
+    for (const exporters::MissingPart &missing : report.ending.missing)
+        terminal::print_error(core::printable(path) + ": " +
+                              analysis::missing_text(missing.reason, missing.from_ns, missing.to_ns, missing.records));
+}
 
 /// nullopt: a signal stopped rsslag, or the budget is spent.
 core::Result<std::optional<Report>> report_of(const std::string &path, FileBudget &budget, system::StopSignals &stop) {
@@ -73,8 +80,8 @@ std::string text_of(const ReportOptions &options, const Report &report, const st
     return options.json ? report_json(report) : report_text(report, style);
 }
 
-int show(const ReportOptions &options, const Report &report, const std::string &text, int stop) {
-    const Status printed = terminal::print(text, STDOUT_FILENO, stop);
+int show(const ReportOptions &options, const Report &report, const std::string &text) {
+    const Status printed = terminal::print(text);
     const int written = printed ? kDone : fail(printed.error());
     const int checked = check_claims(report::evaluate(options.claims.claims, report), written);
     if (!options.claims.claims.empty() && report.processes.empty() && checked == kDone)
@@ -103,13 +110,17 @@ int report(ReportOptions &options, const documents::TextStyle &text, FileBudget 
         terminal::print_error("no condition was checked: a signal stopped rsslag");
         return kDoesNotHold;
     }
+    if (*other) {  // a comparison does not show what is missing
+        print_missing(*options.other, **other);
+        print_missing(options.file, **report);
+    }
     for (Picture &picture : *pictures)
         if (const Status drawn = picture.file.write(picture.draw(**report)); !drawn) return fail(drawn.error());
     const std::string shown = text_of(options, **report, *other, style);
     budget.done();
     for (Picture &picture : *pictures)
         if (const Status placed = picture.file.commit(); !placed) return fail(placed.error());
-    return show(options, **report, shown, stop.fd());
+    return show(options, **report, shown);
 }
 
 }  // namespace
