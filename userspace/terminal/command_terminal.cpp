@@ -53,6 +53,10 @@ class LastLines {
             in_ = In::Text;
             return;
         }
+        if (c == 0x1B) {
+            in_ = In::Escape;
+            return;
+        }
         switch (in_) {
             case In::Text: text(c); break;
             case In::Escape: in_ = after_escape(c); break;
@@ -64,7 +68,6 @@ class LastLines {
                 break;
             case In::String:
                 if (c == 0x07) in_ = In::Text;
-                if (c == 0x1B) in_ = In::Escape;
                 break;
         }
     }
@@ -76,9 +79,7 @@ class LastLines {
         return c >= 0x20 && c <= 0x2F ? In::Intermediate : In::Text;
     }
     void text(char c) {
-        if (c == 0x1B) {
-            in_ = In::Escape;
-        } else if (c == '\n') {
+        if (c == '\n') {
             lines_.push_back(std::move(open_));
             open_.clear();
             over_ = false;

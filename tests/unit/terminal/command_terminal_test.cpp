@@ -98,6 +98,10 @@ TEST_F(CommandTerminalTest, ShowsNothingOfASequenceOfThreeBytesOrOfAString) {
               (Lines{"sgr0 apc pm sos can"}));
 }
 
+TEST_F(CommandTerminalTest, ShowsNothingOfASequenceThatAnotherOneInterrupts) {
+    EXPECT_EQ(shown("\x1b(\x1b[31ma\x1b[3\x1b[31mb\x1b\x1b[Ac\n"), (Lines{"abc"}));
+}
+
 TEST_F(CommandTerminalTest, ShowsALineThatHasNotEndedYet) {
     EXPECT_EQ(shown("first\n$ "), (Lines{"first", "$ "}));
 }
