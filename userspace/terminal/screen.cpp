@@ -145,7 +145,7 @@ Screen::~Screen() {
     constexpr milliseconds kPatience{300};
     // Resume output after Ctrl-S: TCOON undoes only a TCOOFF (drivers/tty/tty_ioctl.c).
     tcflow(STDOUT_FILENO, TCOOFF);
-    tcflow(STDOUT_FILENO, TCOON);
+    if (tcflow(STDOUT_FILENO, TCOON) != 0) tcflow(STDOUT_FILENO, TCOON);  // else the terminal stays stopped
     while (!state.ended_changed.wait_for(lock, kPatience, ended))
         tcflush(STDOUT_FILENO, TCOFLUSH);
     lock.unlock();

@@ -92,6 +92,7 @@ std::optional<Key> key_of(int code, bool function) {
 }  // namespace
 
 struct Terminal::State {
+    termios before{};  ///< the modes of the terminal before newterm()
     SCREEN *screen = nullptr;
     bool color = false;
     bool paint_all = true;
@@ -121,13 +122,12 @@ Terminal::Terminal(Terminal &&) noexcept = default;
 
 core::Result<Terminal> Terminal::open(bool color) {
     auto state = std::make_unique<State>();
-    termios before{};  // newterm() changes them
-    tcgetattr(STDIN_FILENO, &before);
+    tcgetattr(STDIN_FILENO, &state->before);  // newterm() changes them
     state->screen = newterm(nullptr, stdout, stdin);
     if (state->screen == nullptr) {
         return core::Error{core::Kind::Unsupported, "cannot draw on this terminal", 0, "use --format lines"};
     }
-    restore_at_death(restoring(), before);
+    restore_at_death(restoring(), state->before);
     set_term(state->screen);
     cbreak();
     noecho();
@@ -144,7 +144,7 @@ core::Result<Terminal> Terminal::open(bool color) {
 
 Terminal::~Terminal() {
     if (!state_) return;
-    endwin();
+    if (endwin() == ERR) tcsetattr(STDIN_FILENO, TCSADRAIN, &state_->before);
     delscreen(state_->screen);
     forget_restoring();
 }
@@ -182,7 +182,7 @@ void Terminal::resize() {
 /// TSTP, not STOP: the kernel ignores it in an orphaned process group, which no shell could continue.
 void Terminal::suspend() {
     def_prog_mode();
-    endwin();
+    if (endwin() == ERR) tcsetattr(STDIN_FILENO, TCSADRAIN, &state_->before);
     std::signal(SIGTSTP, SIG_DFL);
     sigset_t stop;
     sigemptyset(&stop);
