@@ -94,7 +94,7 @@ core::Error FileBudget::refusal(const std::string &why) const {
         names.push_back(core::printable(file));
     return {core::Kind::BadInput,
             fmt::format("{} holds far more than its size allows: {}", fmt::join(names, " or "), why), 0,
-            "name a recording that rsslag wrote"};
+            "name a recording that rsslag wrote, or use a faster machine"};
 }
 
 /// The signal goes to this thread, so it interrupts this thread alone, and none comes once done() has returned.

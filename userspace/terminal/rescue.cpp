@@ -58,11 +58,11 @@ void restore_terminal() {
 }
 
 /// Makes only async-signal-safe calls. The raised signal is delivered again, with its default action.
-void on_death(int signal) {
+void on_death(int signal, siginfo_t *info, void * /*context*/) {
     if (rescue.drawn && is_ours()) restore_terminal();
     for (std::size_t i = 0; i < rescue.removed; ++i)
         unlink(rescue.paths[i].data());
-    if (signal == SIGXCPU && rescue.deadline) {
+    if (signal == SIGXCPU && info->si_code == SI_TIMER && rescue.deadline) {
         [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, rescue.line.data(), rescue.line.size());
         _exit(rescue.status);
     }
@@ -75,8 +75,8 @@ void on_death(int signal) {
 
 struct sigaction rescuing() {
     struct sigaction action {};
-    action.sa_handler = on_death;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    action.sa_sigaction = on_death;
+    action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_SIGINFO;
     sigfillset(&action.sa_mask);
     return action;
 }

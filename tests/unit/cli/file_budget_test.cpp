@@ -2,6 +2,7 @@
 #include "cli/file_budget.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,19 +16,25 @@
 namespace rsslag::cli {
 namespace {
 
-// SIGXCPU is the signal of the timer: raised here instead of using up the CPU time. Each test runs in a child, since a
-// budget limits the memory of its process.
+// Each test runs in a child, since a budget limits the memory of its process.
+
+/// Sends the signal of the timer, instead of using up the CPU time.
+void expire() {
+    siginfo_t info{};
+    info.si_code = SI_TIMER;
+    syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGXCPU, &info);
+}
 
 TEST(FileBudget, EndsInTheMiddleOfAStepWithARefusal) {
     FileBudget budget({"a.rsslag"});
     EXPECT_EXIT(
         _exit(budget.run([] {
-            raise(SIGXCPU);
+            expire();
             return 0;
         })),
         testing::ExitedWithCode(2),
         "^rsslag: a.rsslag holds far more than its size allows: reading it takes too long; name a recording that "
-        "rsslag wrote\n$");
+        "rsslag wrote, or use a faster machine\n$");
 }
 
 TEST(FileBudget, LeavesNoIncompleteFile) {
@@ -38,7 +45,7 @@ TEST(FileBudget, LeavesNoIncompleteFile) {
     EXPECT_EXIT(_exit(budget.run([&files] {
                     for (const std::string &file : files)
                         terminal::remove_at_death(file);
-                    raise(SIGXCPU);
+                    expire();
                     return 0;
                 })),
                 testing::ExitedWithCode(2), "takes too long");
@@ -46,11 +53,20 @@ TEST(FileBudget, LeavesNoIncompleteFile) {
         EXPECT_NE(access(file.c_str(), F_OK), 0) << file;
 }
 
+TEST(FileBudget, LeavesTheSignalOfOthersAsItIs) {
+    FileBudget budget({"a.rsslag"});
+    EXPECT_EXIT(_exit(budget.run([] {
+                    raise(SIGXCPU);
+                    return 0;
+                })),
+                testing::KilledBySignal(SIGXCPU), "^$");
+}
+
 TEST(FileBudget, IsOverOnceTheOutputIsComplete) {
     FileBudget budget({"a.rsslag"});
     EXPECT_EXIT(_exit(budget.run([&budget] {
                     budget.done();
-                    raise(SIGXCPU);
+                    expire();
                     return 0;
                 })),
                 testing::KilledBySignal(SIGXCPU), "^$");
