@@ -103,7 +103,7 @@ class Losses(TracingTest):
         self.assertGreater(lost[-1], 0)
         after = next((number for number in lost if number > lost[0]), None)
         with Pane(120, 36) as pane:
-            pane.rsslag('replay', '--from', '0s', lossy)
+            pane.rsslag('replay', '--from', '0s', '--speed', '0.01', lossy)
             pane.until('q quit')
             pane.type(' 0')
             pane.until('PAUSED at 0.0 s')

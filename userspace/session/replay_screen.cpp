@@ -105,6 +105,7 @@ class Player : public analysis::TraceObserver {
                 const screen::Intent intent = typed_.front();
                 typed_.pop_front();
                 handle(intent);
+                if (start.answered && !leaving()) start.answered();
             }
         }
     }
