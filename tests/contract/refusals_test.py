@@ -112,7 +112,8 @@ class Words(TracingTest):
                 self.assertNotIn('sudo', ran.out)
 
 
-# A walk that never ends, as with a contended mmap_lock; exit(2) ends it, as it would then. The walk creates $WALKS at its start.
+# A walk of the file $WALKED that never ends, as with a contended mmap_lock; exit(2) ends it, as it would then. The walk creates
+# $WALKS at its start.
 ENDLESS_WALK = """
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -122,7 +123,7 @@ ENDLESS_WALK = """
 #include <sys/syscall.h>
 #include <unistd.h>
 static void walk(const char *path) {
-    if (strcmp(path, "smaps_rollup") != 0 && strcmp(path, "smaps") != 0) return;
+    if (strcmp(path, getenv("WALKED")) != 0) return;
     syscall(SYS_openat, AT_FDCWD, getenv("WALKS"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     for (;;) pause();
 }
@@ -152,7 +153,7 @@ class LongWalk(TracingTest):
         self.walks = Path(directory, 'walks')
         subprocess.run(['cc', '-U_FORTIFY_SOURCE', '-shared', '-fPIC', '-x', 'c', '-o', library, '-'],
                        input=ENDLESS_WALK.encode(), check=True)
-        self.endless = ['env', 'LD_PRELOAD=' + library, f'WALKS={self.walks}']
+        self.endless = ['env', 'LD_PRELOAD=' + library, f'WALKS={self.walks}', 'WALKED=smaps_rollup']
 
     def await_walk(self):
         wait_until(self.walks.exists)
@@ -184,9 +185,9 @@ class LongWalk(TracingTest):
                     live.signal(number)
                     self.assert_unwalked(live.finish())
 
-    def interrupted(self, *args):
+    def interrupted(self, *args, walked=()):
         """How a run ends that gets SIGINT during the walk."""
-        with begun([*self.endless, contract.binary, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        with begun([*self.endless, *walked, contract.binary, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                    stderr=subprocess.PIPE, env=environment()) as process:
             self.await_walk()
             with self.soon():
@@ -204,7 +205,7 @@ class LongWalk(TracingTest):
     def test_maps(self):
         for args in ('--watch',), ('--pages',), ():
             with self.subTest(args), Children() as (pid,):
-                ran = self.interrupted('maps', *args, pid)
+                ran = self.interrupted('maps', *args, pid, walked=['WALKED=smaps'])
                 assert_one_error_line(self, ran, 1)
                 self.assertIn(f'{pid} were not read: a signal stopped rsslag', ran.err)
 

@@ -7,7 +7,7 @@ is complete if the status is 0.
     tests/inject/inject.py build/rsslag [--sites] [--seconds N] [--command NAME] [--call NAME] [--seed N]
 
 With --sites it tests each place that a call is made from, otherwise each call, which takes less time. Runs all cases, or a random
-selection that takes N seconds. Status 77 if nothing can be tested on this machine."""
+selection that takes N seconds. A case fails if it does so twice in a row. Status 77 if nothing can be tested on this machine."""
 import argparse
 import collections
 import concurrent.futures
@@ -132,7 +132,8 @@ class Calls:
             self.before, self.begun = collections.Counter(self.counts[pid]), True
         self.counts[pid][call.group(1)] += 1
         self.last = [pid, call.group(1), self.counts[pid][call.group(1)], []]
-        self.found.append(self.last)
+        if 'EPOLL_CTL_DEL' not in line:  # it cannot fail for lack of memory
+            self.found.append(self.last)
         if line.endswith('<unfinished ...>'):
             self.pending[pid] = self.last
 
@@ -241,20 +242,21 @@ def main():
             random.Random(options.seed).shuffle(all_of_them)
             print(f'{len(chosen)} commands, {runner.places} places, {len(all_of_them)} injections, found after '
                   f'{time.monotonic() - begin:.0f} s; no errors are listed for {" ".join(sorted(runner.unknown))}', flush=True)
-            wrong = []
+            wrong, once = [], []
 
             def one(injection):
                 if options.seconds and time.monotonic() - begin > options.seconds:
                     return False
                 error = runner.inject(*injection)
                 if error:
-                    print('FAIL:', error, flush=True)
-                    wrong.append(error)
+                    again = runner.inject(*injection)  # the same call may be another one, and a busy machine is slow
+                    print('FAIL:' if again else 'once:', error, flush=True)
+                    (wrong if again else once).append(error)
                 return True
             tried = sum(pool.map(one, all_of_them))
         finally:
             held.terminate()
-    print(f'{tried} of {len(all_of_them)} injections in {time.monotonic() - begin:.0f} s, {len(wrong)} failed')
+    print(f'{tried} of {len(all_of_them)} injections in {time.monotonic() - begin:.0f} s, {len(wrong)} failed, and {len(once)} once')
     sys.exit(1 if wrong else 0)
 
 

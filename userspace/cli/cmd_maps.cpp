@@ -144,7 +144,7 @@ documents::ReportFacts report_facts() {
 }
 
 /// What a reading takes. `stop`: count no more pages.
-struct Wanted {
+struct Requested {
     bool pages;
     std::uint64_t limit;
     std::string elf;
@@ -153,16 +153,16 @@ struct Wanted {
 
 /// Waits for the mmap_lock of the process.
 core::Result<memory::MappedProcess> read_mappings(memory::MapReader &reader, const procfs::Process &process,
-                                                  const Wanted &wanted) {
-    const auto stop = [&wanted] { return wanted.stop.load(); };
+                                                  const Requested &requested) {
+    const auto stop = [&requested] { return requested.stop.load(); };
     auto read = reader.read(process);
-    if (read && wanted.pages) {
-        auto pages = memory::count_pages(process, *read, wanted.limit, stop);
+    if (read && requested.pages) {
+        auto pages = memory::count_pages(process, *read, requested.limit, stop);
         if (!pages) return pages.error();
         read->pages = *std::move(pages);
     }
-    if (read && !wanted.elf.empty()) {
-        auto elf = memory::count_elf_pages(process, *read, wanted.elf, stop);
+    if (read && !requested.elf.empty()) {
+        auto elf = memory::count_elf_pages(process, *read, requested.elf, stop);
         if (!elf) return elf.error();
         read->elf = *std::move(elf);
     }
@@ -175,8 +175,8 @@ class MapsCommand {
         : options_(options),
           style_(style),
           reader_(std::move(reader)),
-          wanted_(new Wanted{options.pages, options.limit, options.elf}),
-          walker_([this] { return wanted_->stop = stop_.stop_requested(); }) {}
+          requested_(new Requested{options.pages, options.limit, options.elf}),
+          walker_([this] { return requested_->stop = stop_.stop_requested(); }) {}
 
     int run(const std::vector<system::Target> &targets) {
         for (const system::Target &target : targets)
@@ -232,9 +232,10 @@ class MapsCommand {
             watched.process.emplace(*std::move(opened));
         }
         const procfs::Process &process = *watched.process;
-        auto done = system::locked(&walker_, process, [reader = reader_.reader(), wanted = wanted_](const auto &same) {
-            return read_mappings(*reader, same, *wanted);
-        });
+        auto done =
+            system::locked(&walker_, process, [reader = reader_.reader(), requested = requested_](const auto &same) {
+                return read_mappings(*reader, same, *requested);
+            });
         if (!done)
             return Error{Kind::Io,
                          fmt::format("the mappings of {} were not read: a signal stopped rsslag", process.pid()), 0,
@@ -329,7 +330,7 @@ class MapsCommand {
     const documents::TextStyle &style_;
     ProcessMaps reader_;
     system::StopSignals stop_;
-    std::shared_ptr<Wanted> wanted_;
+    std::shared_ptr<Requested> requested_;
     system::Walker walker_;
     std::vector<Watched> watched_;
     std::vector<memory::UnmappedProcess> failed_;

@@ -30,7 +30,8 @@ struct Ledger::Impl {
         std::shared_ptr<MmAccount> mm;  ///< null: not known yet, or the task has left it
         std::uint64_t faults_before = 0;
         int tid_before = 0;  ///< in rsslag's PID namespace, before an exec gave it its leader's TID; 0: it has its own
-        std::uint64_t used = 0;  ///< of a foreign task: `seen_records` at its last one, or when an mm dropped its account
+        std::uint64_t used =
+            0;  ///< of a foreign task: `seen_records` at its last one, or when an mm dropped its account
     };
     /// A group that has left an mm. It is reported when the mm's teardown is complete.
     struct Leaving {
@@ -54,7 +55,7 @@ struct Ledger::Impl {
     std::set<std::pair<int, int>> tids_of_group;  ///< of these: the kernel's TGID and TID
     std::unordered_map<int, Task> foreign_tasks;  ///< tasks of other mms that updated one of `mms`
     std::uint64_t seen_records = 0;
-    std::map<int, GroupView> groups;              ///< by the kernel's TGID; put() changes it
+    std::map<int, GroupView> groups;  ///< by the kernel's TGID; put() changes it
     /// Of these: the mm and the kernel's TGID.
     std::set<std::pair<std::uint64_t, int>> groups_of_mm;
     std::deque<Leaving> leaving;

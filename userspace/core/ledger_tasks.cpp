@@ -269,8 +269,8 @@ TaskName Ledger::Impl::name_of(int host_tid, const Task &task) {
 }
 
 /// Forgets foreign tasks that no mm has an account of, whenever their number has doubled. No record shows their end.
-/// After that many SEEN records of others the BPF program, which remembers 4,096 tasks, sends one before the next update
-/// of such a task.
+/// After that many SEEN records of others the BPF program, which remembers 4,096 tasks, sends one before the next
+/// update of such a task.
 void Ledger::Impl::forget_foreign_tasks() {
     constexpr std::size_t kMost = 16'384;
     if (others.size() + foreign_tasks.size() <= 2 * foreign_left + kMost) return;

@@ -20,8 +20,8 @@ std::string segment_name(const std::string &path, std::uint64_t number);
 
 class Files {
   public:
-    /// Creates FILE; with Options::force the first write() replaces FILE. Kind::BadInput: a file with this name, or with the name of a segment, exists, or FILE cannot be
-    /// created.
+    /// Creates FILE; with Options::force the first write() replaces FILE. Kind::BadInput: a file with this name, or
+    /// with the name of a segment, exists, or FILE cannot be created.
     static core::Result<Files> create(const std::string &path, const Writer::Options &options);
     /// Writes all of `bytes` or nothing, and deletes the oldest segments if necessary. write(), sync() and next()
     /// return 0 or an errno.

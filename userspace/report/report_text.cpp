@@ -309,8 +309,7 @@ std::string report_text(const Report &report, const ReportStyle &style) {
         text += core::tree_text(report.ending.all, amount, seconds(report.ending.all.most.t_ns));
     for (const ReportProcess &process : report.processes)
         text += one(process, report, amount);
-    if (report.left_out_processes > 0)
-        text += fmt::format("\n{}\n", left_out_line(report.left_out_processes));
+    if (report.left_out_processes > 0) text += fmt::format("\n{}\n", left_out_line(report.left_out_processes));
     std::string_view blank = "\n";
     for (const std::vector<int> &pids : sharing(report))
         text += std::string(std::exchange(blank, "")) + core::shared_line(pids);

@@ -13,8 +13,8 @@ void restore_at_death(const std::string &restore, const termios &modes);
 /// From now on such a signal also removes this file, until keep_at_death(). Remembers two files.
 void remove_at_death(const std::string &path);
 void keep_at_death();
-/// From now on SIGXCPU restores the terminal and removes these files, too. If a timer sent it, rsslag then writes `line`
-/// to stderr and ends with this exit status; until forget_deadline().
+/// From now on SIGXCPU restores the terminal and removes these files, too. If a timer sent it, rsslag then writes
+/// `line` to stderr and ends with this exit status; until forget_deadline().
 void end_at_deadline(std::string line, int status);
 void forget_deadline();
 /// Restores the earlier handlers.
