@@ -76,12 +76,13 @@ void RssTrack::widen_from(std::size_t first, Slack slack) {
         lanes_[i - 1].after.widen(slack);
 }
 
+/// Most readings of a task change nothing.
 void RssTrack::widen_lane(Lane lane, Slack slack) {
-    widen_from(of_lane(lane), slack);
+    if (slack.up != 0 || slack.down != 0) widen_from(of_lane(lane), slack);
 }
 
 void RssTrack::widen(Lane lane, std::uint64_t t_ns, Slack slack) {
-    widen_from(std::max(of_lane(lane), at(t_ns)), slack);
+    if (slack.up != 0 || slack.down != 0) widen_from(std::max(of_lane(lane), at(t_ns)), slack);
 }
 
 void RssTrack::drop(std::size_t index) {
