@@ -12,11 +12,13 @@
 #include <ctime>
 #include <filesystem>
 #include <new>
+#include <string>
 #include <system_error>
 #include <utility>
 
 #include "core/text.h"
 #include "exit_status.h"
+#include "system/slowness.h"
 #include "terminal/output.h"
 #include "terminal/rescue.h"
 
@@ -76,7 +78,7 @@ FileBudget::~FileBudget() {
 double FileBudget::seconds() const {
     const auto bytes = static_cast<double>(bytes_);
     const double least = kSeconds + kSecondsOfByte * bytes;
-    return dense_ ? least : std::max(least, kSecondsOfSparseByte * bytes);
+    return slowness_.value_or(1) * (dense_ ? least : std::max(least, kSecondsOfSparseByte * bytes));
 }
 
 bool FileBudget::spent(std::uint64_t work) {
@@ -84,7 +86,12 @@ bool FileBudget::spent(std::uint64_t work) {
         dense_ = true;
         set_deadline();
     }
-    spent_ = spent_ || cpu_seconds() > began_ + seconds();
+    const auto over = [this] { return cpu_seconds() > began_ + seconds(); };
+    if (!slowness_ && over()) {
+        slowness_ = system::slowness();
+        set_deadline();
+    }
+    spent_ = spent_ || over();
     return spent_;
 }
 

@@ -14,8 +14,8 @@ namespace rsslag::cli {
 
 /// Limits the cost of reading recordings by the total size of the files. Memory: 256 MiB plus that size, enforced by
 /// RLIMIT_DATA. CPU time: 10 s plus 1 s for each 4 MB; 15 us for each byte, if that is more and the recording is not
-/// far denser than those of a tracer. A timer ends rsslag if a single step takes longer; it first restores the terminal
-/// and removes the files of terminal::remove_at_death().
+/// far denser than those of a tracer; more on a machine that is far slower than usual. A timer ends rsslag if a single
+/// step takes longer; it first restores the terminal and removes the files of terminal::remove_at_death().
 class FileBudget {
   public:
     explicit FileBudget(std::vector<std::string> files);
@@ -43,6 +43,7 @@ class FileBudget {
     std::uint64_t bytes_ = 0;  ///< of all files
     double began_ = 0;         ///< CPU time of the process
     std::optional<timer_t> timer_;
+    std::optional<double> slowness_;  ///< measured when the time is over for the first time
     bool dense_ = false;
     bool spent_ = false;
 };
