@@ -174,15 +174,15 @@ class Serve(Command):
             os.sched_yield()
         if process.poll() is not None:
             return
-        port = int(re.search(r':(\d+)/metrics', out.read_text())[1])
-        connection = http.client.HTTPConnection('127.0.0.1', port, timeout=HANG)
+        port = re.search(r':(\d+)/metrics', out.read_text())  # None: getsockname() has failed
+        connection = http.client.HTTPConnection('127.0.0.1', int(port[1]) if port else 0, timeout=HANG)
         try:
             connection.request('GET', '/metrics')
             answer = connection.getresponse()
             text = answer.read().decode()
             wrong_unless(answer.status >= 500 or 'rsslag_process_resident_memory_bytes{' in text, f'{answer.status}: {text[:300]}')
         except (ConnectionError, http.client.HTTPException):
-            pass  # the client notices a closed connection
+            pass  # the client notices a closed connection, or that there is none
         except TimeoutError:
             raise Wrong('the client gets neither a response nor an error') from None
         finally:
