@@ -79,6 +79,13 @@ class Dashboard(unittest.TestCase):
             self.assertLessEqual(panel['gridPos']['x'] + panel['gridPos']['w'], 24)
             self.assertTrue(panel['targets'])
 
+    def test_its_queries_work_for_groups_of_each_kind(self):
+        dashboard = json.loads((SHARE / 'grafana' / 'rsslag.json').read_text())
+        kinds = next(of['query'] for of in dashboard['templating']['list'] if of['name'] == 'by').split(',')
+        self.assertEqual(set(kinds), {'comm', 'exe', 'user', 'cgroup', 'unit'})
+        for expression in expressions(dashboard):
+            self.assertEqual([kind for kind in kinds if re.search(rf'\b{kind}\b', expression)], [], expression)
+
     @needs('promtool')
     def test_its_queries_can_be_parsed(self):
         rules = {'groups': [{'name': 'dashboard', 'rules': []}]}
