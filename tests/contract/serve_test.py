@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """`rsslag serve`: metrics over HTTP, also with hostile clients; the same metrics by `top --format prometheus`."""
+import fcntl
 import http.client
 import os
 import re
@@ -185,15 +186,24 @@ class Serve(TracingTest):
             if LONG:
                 self.assertLess(serving.rss_kb() - before, 4096)
 
-    def test_a_socket_that_is_handed_in(self):
-        with socket.create_server(('127.0.0.1', 0)) as listening:
+    def test_sockets_that_are_handed_in(self):
+        with socket.create_server(('127.0.0.1', 0)) as first, socket.create_server(('127.0.0.1', 0)) as second:
+            ports = [each.getsockname()[1] for each in (first, second)]
+
             def prepare():
-                os.dup2(listening.fileno(), 3)
-                os.set_inheritable(3, True)
-            with begun(['sh', '-c', 'LISTEN_FDS=1 LISTEN_PID=$$ exec "$0" serve --listen 127.0.0.1:1', contract.binary],
+                # Copies above 4 first, as a listening socket itself may be descriptor 3 or 4.
+                copies = [fcntl.fcntl(each, fcntl.F_DUPFD, 10) for each in (first.fileno(), second.fileno())]
+                for number, copy in enumerate(copies, 3):
+                    os.dup2(copy, number)
+            with begun(['sh', '-c', 'LISTEN_FDS=2 LISTEN_PID=$$ exec "$0" serve --listen 127.0.0.1:1', contract.binary],
                        preexec_fn=prepare, close_fds=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-                line = process.stdout.readline().decode()
-                self.assertEqual(line, f'http://127.0.0.1:{listening.getsockname()[1]}/metrics\n')
+                for port in ports:
+                    self.assertEqual(process.stdout.readline().decode(), f'http://127.0.0.1:{port}/metrics\n')
+                for port in ports:
+                    connection = http.client.HTTPConnection('127.0.0.1', port, timeout=contract.TIMEOUT)
+                    connection.request('GET', '/metrics')
+                    self.assertIn(b'rsslag_build_info{', connection.getresponse().read())
+                    connection.close()
                 process.send_signal(signal.SIGTERM)
                 self.assertEqual(process.wait(contract.TIMEOUT), 0)
 

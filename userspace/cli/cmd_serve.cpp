@@ -114,15 +114,25 @@ void answer_all(metrics::Endpoint &endpoint, Server &server, system::StopSignals
     }
 }
 
+core::Result<std::vector<core::Fd>> listening_sockets(const std::string &address) {
+    auto sockets = metrics::sockets_from_systemd();
+    if (!sockets || !sockets->empty()) return sockets;
+    auto socket = metrics::listen_on(address);
+    if (!socket) return socket.error();
+    sockets->push_back(std::move(*socket));
+    return sockets;
+}
+
 int serve(const ServeOptions &options) {
     const auto by = metrics::by_named(options.by);
     const auto max_age = core::parse_duration(options.max_age);
     if (!max_age) return fail(max_age.error());
     // Ports below 1024 need a capability (CAP_NET_BIND_SERVICE), and MetricsReader::open() drops it.
-    auto listening = metrics::socket_from_systemd();
-    if (listening && !listening->open()) listening = metrics::listen_on(options.listen);
+    auto listening = listening_sockets(options.listen);
     if (!listening) return fail(listening.error());
-    const std::string address = metrics::address_of(listening->get());
+    std::string urls;
+    for (const core::Fd &socket : *listening)
+        urls += fmt::format("http://{}/metrics\n", metrics::address_of(socket.get()));
     system::StopSignals stop;
     auto reader = MetricsReader::open(*by, options.most, needed_capabilities(options));
     if (!reader) return fail(reader.error());
@@ -136,8 +146,7 @@ int serve(const ServeOptions &options) {
     auto endpoint = metrics::Endpoint::open(
         std::move(*listening), [&server](const metrics::Request &request) { return server.answer(request); });
     if (!endpoint) return fail(endpoint.error());
-    if (const Status printed = terminal::print(fmt::format("http://{}/metrics\n", address)); !printed)
-        return fail(printed.error());
+    if (const Status printed = terminal::print(urls); !printed) return fail(printed.error());
     answer_all(*endpoint, server, stop);
     return kDone;
 }
@@ -148,7 +157,7 @@ Run add_serve(CLI::App &app, const Common &common) {
     auto options = std::make_shared<ServeOptions>();
     CLI::App *const command = app.add_subcommand("serve", "Serve the exact RSS of all processes as Prometheus metrics");
     command
-        ->add_option("--listen", options->listen, "Listen on ADDRESS:PORT; a socket passed by systemd takes precedence")
+        ->add_option("--listen", options->listen, "Listen on ADDRESS:PORT; sockets passed by systemd take precedence")
         ->capture_default_str();
     command->add_option("--by", options->by, "Group processes by comm, exe, user, cgroup or unit")
         ->capture_default_str();

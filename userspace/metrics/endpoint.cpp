@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <unistd.h>
@@ -34,6 +35,14 @@ constexpr std::size_t kMemoryOfConnection = 16 * 1024;
 constexpr std::chrono::seconds kDeadline{10};
 constexpr milliseconds kPatience{1000};
 constexpr Clock::time_point kClosed = Clock::time_point::max();
+
+struct DaemonEnd {
+    void operator()(MHD_Daemon *daemon) const {
+        MHD_quiesce_daemon(daemon);  // the listening socket has another owner
+        MHD_stop_daemon(daemon);
+    }
+};
+using Daemon = std::unique_ptr<MHD_Daemon, DaemonEnd>;
 
 struct AddressesEnd {
     void operator()(addrinfo *list) const { freeaddrinfo(list); }
@@ -92,19 +101,23 @@ core::Result<Fd> listen_on(const std::string &address) {
     return listening_socket(*list, address);
 }
 
-core::Result<Fd> socket_from_systemd() {
+core::Result<std::vector<Fd>> sockets_from_systemd() {
     constexpr int kFirst = 3;  // SD_LISTEN_FDS_START
     const char *const pid = std::getenv("LISTEN_PID");
     const char *const count = std::getenv("LISTEN_FDS");
-    if (pid == nullptr || count == nullptr || std::atoi(pid) != getpid() || std::atoi(count) < 1) return Fd();
-    int listens = 0;
-    socklen_t size = sizeof(listens);
-    if (getsockopt(kFirst, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0)
-        return Error{Kind::BadInput, "the descriptor from systemd is not a listening socket", 0,
-                     "set ListenStream= in the socket unit"};
-    fcntl(kFirst, F_SETFD, FD_CLOEXEC);
-    fcntl(kFirst, F_SETFL, fcntl(kFirst, F_GETFL) | O_NONBLOCK);
-    return Fd(kFirst);
+    std::vector<Fd> sockets;
+    if (pid == nullptr || count == nullptr || std::atoi(pid) != getpid()) return sockets;
+    for (int fd = kFirst; fd - kFirst < std::atoi(count); ++fd) {
+        int listens = 0;
+        socklen_t size = sizeof(listens);
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0)
+            return Error{Kind::BadInput, "a descriptor from systemd is not a listening socket", 0,
+                         "set ListenStream= in the socket unit"};
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+        sockets.emplace_back(fd);
+    }
+    return sockets;
 }
 
 std::string address_of(int listening) {
@@ -121,18 +134,14 @@ std::string address_of(int listening) {
 }
 
 struct Endpoint::State {
-    Fd listening;
+    std::vector<Fd> listening;
     Answer answer;
-    MHD_Daemon *daemon = nullptr;
     /// Connections and since when each waits for a request; kClosed: shut down, but MHD has not noticed yet.
     std::map<MHD_Connection *, Clock::time_point> waiting;
+    Fd epoll;                     ///< of the daemons' epoll descriptors
+    std::vector<Daemon> daemons;  ///< one for each socket; the last member, as they call changed() when they end
 
-    ~State() {
-        if (daemon == nullptr) return;
-        MHD_quiesce_daemon(daemon);  // `listening` keeps the descriptor
-        MHD_stop_daemon(daemon);
-    }
-
+    core::Status start(const Fd &socket);
     static MHD_Result asked(void *self, MHD_Connection *connection, const char *url, const char *method,
                             const char * /*version*/, const char * /*upload*/, std::size_t *upload_size,
                             void **context);
@@ -206,17 +215,29 @@ void Endpoint::State::close_longest_waiting() {
     if (open >= kMostWaiting) close(oldest->first, oldest->second);
 }
 
-core::Result<Endpoint> Endpoint::open(Fd listening, Answer answer) {
+core::Status Endpoint::State::start(const Fd &socket) {
+    daemons.emplace_back(MHD_start_daemon(
+        MHD_USE_EPOLL, 0, nullptr, nullptr, &State::asked, this, MHD_OPTION_LISTEN_SOCKET, socket.get(),
+        MHD_OPTION_CONNECTION_LIMIT, kMostConnections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMemoryOfConnection,
+        MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(kDeadline.count()), MHD_OPTION_NOTIFY_CONNECTION,
+        &State::changed, this, MHD_OPTION_NOTIFY_COMPLETED, &State::done, this, MHD_OPTION_END));
+    MHD_Daemon *const daemon = daemons.back().get();
+    const MHD_DaemonInfo *const info =
+        daemon == nullptr ? nullptr : MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    epoll_event event{EPOLLIN, {}};
+    if (info == nullptr || epoll_ctl(epoll.get(), EPOLL_CTL_ADD, info->epoll_fd, &event) != 0)
+        return Error{Kind::Io, "cannot start the HTTP server", errno, ""};
+    return core::success();
+}
+
+core::Result<Endpoint> Endpoint::open(std::vector<Fd> listening, Answer answer) {
     auto state = std::make_unique<State>();
     state->listening = std::move(listening);
     state->answer = std::move(answer);
-    state->daemon =
-        MHD_start_daemon(MHD_USE_EPOLL, 0, nullptr, nullptr, &State::asked, state.get(), MHD_OPTION_LISTEN_SOCKET,
-                         state->listening.get(), MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
-                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMemoryOfConnection, MHD_OPTION_CONNECTION_TIMEOUT,
-                         static_cast<unsigned>(kDeadline.count()), MHD_OPTION_NOTIFY_CONNECTION, &State::changed,
-                         state.get(), MHD_OPTION_NOTIFY_COMPLETED, &State::done, state.get(), MHD_OPTION_END);
-    if (state->daemon == nullptr) return Error{Kind::Io, "cannot start the HTTP server", errno, ""};
+    state->epoll = Fd(epoll_create1(EPOLL_CLOEXEC));
+    for (const Fd &socket : state->listening) {
+        if (core::Status started = state->start(socket); !started) return started.error();
+    }
     return Endpoint(std::move(state));
 }
 
@@ -226,19 +247,22 @@ Endpoint::Endpoint(Endpoint &&) noexcept = default;
 Endpoint &Endpoint::operator=(Endpoint &&) noexcept = default;
 
 int Endpoint::fd() const {
-    const MHD_DaemonInfo *const info = MHD_get_daemon_info(state_->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-    return info == nullptr ? -1 : info->epoll_fd;
+    return state_->epoll.get();
 }
 
 milliseconds Endpoint::patience() const {
-    MHD_UNSIGNED_LONG_LONG wait = 0;
-    if (MHD_get_timeout(state_->daemon, &wait) != MHD_YES) return kPatience;
-    return std::min(kPatience, milliseconds(static_cast<std::int64_t>(std::min<unsigned long long>(wait, 1'000'000))));
+    unsigned long long least = kPatience.count();
+    for (const Daemon &daemon : state_->daemons) {
+        MHD_UNSIGNED_LONG_LONG wait = 0;
+        if (MHD_get_timeout(daemon.get(), &wait) == MHD_YES) least = std::min<unsigned long long>(least, wait);
+    }
+    return milliseconds(static_cast<std::int64_t>(least));
 }
 
 void Endpoint::run() {
     state_->close_the_late();
-    MHD_run(state_->daemon);
+    for (const Daemon &daemon : state_->daemons)
+        MHD_run(daemon.get());
 }
 
 }  // namespace rsslag::metrics

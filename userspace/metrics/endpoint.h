@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/fd.h"
 #include "core/result.h"
@@ -28,9 +29,8 @@ using Answer = std::function<Response(const Request &)>;
 /// A socket that listens on "127.0.0.1:9435", "[::1]:9435" or ":9435" (all addresses); with port 0, on any free port.
 /// Kind::BadInput: the address is malformed; Kind::Denied or Kind::Io: a system call failed.
 core::Result<core::Fd> listen_on(const std::string &address);
-/// The first socket that systemd passes (sd_listen_fds(3)); a closed Fd if there is none. Kind::BadInput if it does not
-/// listen.
-core::Result<core::Fd> socket_from_systemd();
+/// All sockets that systemd passes (sd_listen_fds(3)); empty if it passes none. Kind::BadInput if one does not listen.
+core::Result<std::vector<core::Fd>> sockets_from_systemd();
 /// "127.0.0.1:9435" of a listening socket.
 std::string address_of(int listening);
 
@@ -38,8 +38,8 @@ std::string address_of(int listening);
 /// 256 connections have sent no request, closes the oldest of them. Each has 16 kB of memory for its headers.
 class Endpoint {
   public:
-    /// Starts the server on the socket. Kind::Io if that fails.
-    static core::Result<Endpoint> open(core::Fd listening, Answer answer);
+    /// Starts the server on the sockets. Kind::Io if that fails.
+    static core::Result<Endpoint> open(std::vector<core::Fd> listening, Answer answer);
 
     ~Endpoint();
     Endpoint(Endpoint &&) noexcept;

@@ -20,14 +20,14 @@ core::Status supported() {
 core::Result<core::Fd> listen_on(const std::string & /*address*/) {
     return supported().error();
 }
-core::Result<core::Fd> socket_from_systemd() {
+core::Result<std::vector<core::Fd>> sockets_from_systemd() {
     return supported().error();
 }
 std::string address_of(int /*listening*/) {
     return "";
 }
 
-core::Result<Endpoint> Endpoint::open(core::Fd /*listening*/, Answer /*answer*/) {
+core::Result<Endpoint> Endpoint::open(std::vector<core::Fd> /*listening*/, Answer /*answer*/) {
     return supported().error();
 }
 int Endpoint::fd() const {
