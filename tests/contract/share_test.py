@@ -123,6 +123,19 @@ class Units(unittest.TestCase):
                 status, text = run('systemd-analyze', 'verify', f'{directory}/{unit}')
                 self.assertEqual((status, text), (0, ''), unit)
 
+    def test_clients_are_local_until_an_administrator_allows_others(self):
+        """In the socket unit: systemd does not apply the lists of a service to the sockets that it is passed."""
+        lines = (SHARE / 'rsslag-serve.socket').read_text().splitlines()
+        self.assertTrue({'IPAddressDeny=any', 'IPAddressAllow=localhost'} <= set(lines))
+
+    def test_the_mount_is_visible_to_all(self):
+        """No option of its unit may create a mount namespace (systemd.exec(5)): the files would be visible only there."""
+        options = re.findall(r'(?m)^(\w+)=', (SHARE / 'rsslag-mount.service').read_text())
+        self.assertIn('ExecStart', options)
+        namespaced = re.compile('Protect|Private|ReadOnly|ReadWrite|Inaccessible|NoExecPaths|ExecPaths|Bind|Temporary|Root|Mount|'
+                                'Extension|DynamicUser')
+        self.assertEqual([option for option in options if namespaced.match(option)], [])
+
     def test_what_they_leave_open(self):
         for name, most in self.MOST_EXPOSED.items():
             status, text = run('systemd-analyze', 'security', '--offline=true', str(SHARE / name))
