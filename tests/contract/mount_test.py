@@ -542,6 +542,37 @@ class Directories(MountTest):
         self.assertEqual(rsslag_umount(self.directory).status, 0)
         self.assertFalse(self.directory.exists())
 
+    def mounts_here(self):
+        lines = Path('/proc/self/mountinfo').read_text().splitlines()
+        return sum(line.split()[4] == str(self.directory) for line in lines)
+
+    def test_many_at_once(self):
+        self.directory.mkdir()  # so that none of them removes it
+        self.addCleanup(self.directory.rmdir)
+        started = [subprocess.Popen([contract.binary, 'mount', str(self.directory)], stdin=subprocess.DEVNULL,
+                                    stderr=subprocess.DEVNULL, env=environment()) for _ in range(4)]
+        self.addCleanup(rsslag_umount, self.directory)
+        self.assertEqual(sorted(process.wait(contract.TIMEOUT) for process in started), [0, 2, 2, 2])
+        self.assertEqual(self.mounts_here(), 1)
+        self.assertIn(os.getpid(), self.rows())
+        self.assertEqual(rsslag_umount(self.directory).status, 0)
+        self.assertEqual(self.mounts_here(), 0)
+
+    def test_umount_of_a_mount_above_another(self):
+        self.mount()
+        subprocess.run(['mount', '--bind', self.directory, self.directory], check=True)
+        self.assertGreater(self.mounts_here(), 1)
+        ran = rsslag_umount(self.directory)
+        self.assertEqual((ran.status, ran.out, ran.err), (0, '', ''), ran)
+        self.assertEqual(self.mounts_here(), 0)
+        self.assertFalse(self.directory.exists())
+
+    def test_umount_of_the_working_directory(self):
+        self.mount()
+        ran = rsslag('umount', '.', cwd=self.directory)
+        self.assertEqual((ran.status, ran.out, ran.err), (0, '', ''), ran)
+        self.assertFalse(self.directory.exists())
+
     def test_where_nothing_can_be_mounted(self):
         file = self.parent / 'file'
         file.write_text('x')

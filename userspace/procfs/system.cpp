@@ -103,7 +103,7 @@ std::optional<std::string> as_in_smaps(std::string_view device) {
 std::optional<Mount> read_mount(std::string_view line) {
     Mount mount;
     if (read_number(take_word(line), mount.id) != Fault::None) return std::nullopt;
-    take_word(line);
+    if (read_number(take_word(line), mount.parent) != Fault::None) return std::nullopt;
     auto device = as_in_smaps(take_word(line));
     if (!device) return std::nullopt;
     mount.device = *std::move(device);

@@ -36,12 +36,13 @@ struct VmStat {
 
 /// One line of mountinfo (fs/proc_namespace.c show_mountinfo).
 struct Mount {
-    std::uint64_t id = 0;  ///< as in stx_mnt_id of statx(2)
-    std::string device;    ///< as smaps prints it: "08:01", hexadecimal
-    std::string where;     ///< the mount point, with the kernel's escapes (\040)
-    std::string type;      ///< of the file system: "ext4"
-    std::string source;    ///< of the file system: "/dev/root"
-    std::string options;   ///< of the file system: "rw,dax=always"
+    std::uint64_t id = 0;      ///< as in stx_mnt_id of statx(2)
+    std::uint64_t parent = 0;  ///< id of the mount that contains the mount point
+    std::string device;        ///< as smaps prints it: "08:01", hexadecimal
+    std::string where;         ///< the mount point, with the kernel's escapes (\040)
+    std::string type;          ///< of the file system: "ext4"
+    std::string source;        ///< of the file system: "/dev/root"
+    std::string options;       ///< of the file system: "rw,dax=always"
 };
 
 /// Kind::Corrupt also if there is no MemTotal.

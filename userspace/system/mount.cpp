@@ -43,6 +43,10 @@ class MountPoint {
     void keep() { made_ = false; }
     bool made() const { return made_; }
     int root() const { return root_.get(); }
+    Error already_mounted() const {
+        return {Kind::BadInput, fmt::format("cannot mount at {}: the files are already mounted", path_), 0,
+                fmt::format("run rsslag umount {} first", path_)};
+    }
     /// Whether it is an empty directory: a mount would hide its contents.
     core::Status check() const;
 
@@ -60,10 +64,7 @@ core::Status MountPoint::check() const {
         return Error{Kind::BadInput, fmt::format("cannot mount at {}: {}", path_, std::strerror(err_)), err_,
                      "name an empty directory, or one that can be created"};
     }
-    if (is_ours(bpffs_at(root()))) {
-        return Error{Kind::BadInput, fmt::format("cannot mount at {}: the files are already mounted", path_), 0,
-                     fmt::format("run rsslag umount {} first", path_)};
-    }
+    if (is_ours(bpffs_at(root()))) return already_mounted();
     std::error_code unreadable;
     if (!std::filesystem::is_empty(path_, unreadable) || unreadable)
         return Error{Kind::BadInput, fmt::format("cannot mount at {}: not empty", path_), ENOTEMPTY,
@@ -90,9 +91,13 @@ core::Result<Fd> make_bpffs(const char *source) {
 }
 
 core::Status move_to(const Fd &mount, const MountPoint &point) {
-    if (move_mount(mount.get(), "", point.root(), "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
-        return core::success();
-    return mount_error("cannot mount the files", errno);
+    if (move_mount(mount.get(), "", point.root(), "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
+        return mount_error("cannot mount the files", errno);
+    // Another process may have mounted its files here since the check. Then this mount is on that one, and the link of
+    // the descriptor is the only path to it.
+    if (is_mounted_on(mount.get(), point.root())) return core::success();
+    umount2(fmt::format("/proc/self/fd/{}", mount.get()).c_str(), MNT_DETACH);
+    return point.already_mounted();
 }
 
 }  // namespace

@@ -15,6 +15,10 @@ inline constexpr const char *kSourceOfOwnDirectory = "rsslag-dir";  ///< rsslag 
 /// The source of the bpffs whose root is `directory`; nullopt if `directory` is not the root of a mounted bpffs.
 std::optional<std::string> bpffs_at(int directory);
 
+/// Whether the mount with the root `mount` is on a directory of the mount that contains `directory`, and not on a mount
+/// above that.
+bool is_mounted_on(int mount, int directory);
+
 inline bool is_ours(const std::optional<std::string> &source) {
     return source == kSource || source == kSourceOfOwnDirectory;
 }

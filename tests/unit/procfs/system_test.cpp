@@ -102,6 +102,7 @@ TEST(ParseMountinfo, WritesDevicesAsSmapsDoes) {
     EXPECT_EQ(mounts->at(1).device, "00:2d");
     EXPECT_EQ(mounts->at(1).type, "tmpfs");
     EXPECT_EQ(mounts->at(1).id, 37U);
+    EXPECT_EQ(mounts->at(1).parent, 36U);
     EXPECT_EQ(mounts->at(1).source, "-");
 }
 
@@ -111,6 +112,7 @@ TEST(ParseMountinfo, RefusesWhatIsNoMount) {
     EXPECT_TRUE(refused(parse_mountinfo("36 35 0;45 / / rw - tmpfs - rw\n"), "line 1"));
     EXPECT_TRUE(refused(parse_mountinfo("36 35 0:45 / / rw\n"), "line 1"));
     EXPECT_TRUE(refused(parse_mountinfo("x 35 0:45 / / rw - tmpfs - rw\n"), "line 1"));
+    EXPECT_TRUE(refused(parse_mountinfo("36 x 0:45 / / rw - tmpfs - rw\n"), "line 1"));
 }
 
 TEST(ParseCgroup, FindsTheUnifiedHierarchy) {
