@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -37,7 +38,7 @@ struct ServeOptions {
     std::vector<std::string> traced;  ///< globs of names
 };
 
-/// Answers requests. All requests within max_age share one reading.
+/// Answers requests. All requests within max_age share one reading and its text.
 class Server {
   public:
     Server(MetricsReader reader, std::optional<MetricsTracer> tracer, milliseconds max_age)
@@ -56,12 +57,15 @@ class Server {
             return {503, "text/plain; charset=utf-8", fresh.error().what + "\n"};
         }
         const metrics::Format format = metrics::accepted(request.accept);
+        Text &text = texts_[format];
+        if (!text) text = std::make_shared<const std::string>(metrics::text(*exposition_, format));
         exporter_.cpu_seconds = cpu_seconds();
-        exposition_->exporter = &exporter_;
-        return {200, std::string(metrics::content_type(format)), metrics::text(*exposition_, format)};
+        return {200, std::string(metrics::content_type(format)), metrics::text(exporter_, format), text};
     }
 
   private:
+    using Text = std::shared_ptr<const std::string>;
+
     Status refresh() {
         const auto now = Clock::now();
         if (exposition_ && now - read_at_ < max_age_) return core::success();
@@ -72,6 +76,7 @@ class Server {
         }
         if (tracer_) exposition->trace = tracer_->read();
         exposition_ = std::move(*exposition);
+        texts_.clear();
         read_at_ = now;
         exporter_.readings++;
         exporter_.resident_bytes = reader_.own_resident_bytes();
@@ -90,8 +95,9 @@ class Server {
     std::optional<MetricsTracer> tracer_;
     milliseconds max_age_;
     std::optional<metrics::Exposition> exposition_;
+    std::map<metrics::Format, Text> texts_;  ///< of this exposition, in the formats that were requested
     Clock::time_point read_at_;
-    metrics::Exposition::Exporter exporter_;
+    metrics::Exporter exporter_;
 };
 
 std::vector<cap_value_t> needed_capabilities(const ServeOptions &options) {

@@ -32,6 +32,9 @@ constexpr unsigned kMostConnections = 512;
 // Connections without a request. The limit is below kMostConnections, so that a further one is still accepted.
 constexpr std::size_t kMostWaiting = 256;
 constexpr std::size_t kMemoryOfConnection = 16 * 1024;
+constexpr std::size_t kBlock = 16 * 1024;  // copied from a response at a time
+// The kernel doubles it. Its default grows to some megabytes for a client that does not read.
+constexpr int kSendBuffer = 64 * 1024;
 constexpr std::chrono::seconds kDeadline{10};
 constexpr milliseconds kPatience{1000};
 constexpr Clock::time_point kClosed = Clock::time_point::max();
@@ -69,10 +72,29 @@ std::string_view header(MHD_Connection *connection, const char *name) {
     return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
-MHD_Result send(MHD_Connection *connection, const Response &response) {
-    MHD_Response *const out = MHD_create_response_from_buffer(
-        response.body.size(), const_cast<char *>(response.body.data()), MHD_RESPMEM_MUST_COPY);
+ssize_t copy_body(void *response, std::uint64_t from, char *to, std::size_t most) {
+    const auto &parts = *static_cast<const Response *>(response);
+    std::size_t copied = 0;
+    for (const std::string_view part :
+         {parts.shared ? std::string_view(*parts.shared) : "", std::string_view(parts.body)}) {
+        const std::size_t begin = std::min<std::uint64_t>(from, part.size());
+        from -= begin;
+        copied += part.copy(to + copied, most - copied, begin);
+    }
+    return static_cast<ssize_t>(copied);
+}
+
+void end_body(void *response) {
+    delete static_cast<Response *>(response);
+}
+
+MHD_Result send(MHD_Connection *connection, Response parts) {
+    auto owned = std::make_unique<Response>(std::move(parts));
+    const Response &response = *owned;
+    const std::size_t size = response.body.size() + (response.shared ? response.shared->size() : 0);
+    MHD_Response *const out = MHD_create_response_from_callback(size, kBlock, &copy_body, owned.get(), &end_body);
     if (out == nullptr) return MHD_NO;
+    (void)owned.release();  // to `out`
     MHD_add_response_header(out, MHD_HTTP_HEADER_CONTENT_TYPE, response.content_type.c_str());
     if (response.status == MHD_HTTP_METHOD_NOT_ALLOWED)
         MHD_add_response_header(out, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
@@ -216,6 +238,7 @@ void Endpoint::State::close_longest_waiting() {
 }
 
 core::Status Endpoint::State::start(const Fd &socket) {
+    setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof(kSendBuffer));
     daemons.emplace_back(MHD_start_daemon(
         MHD_USE_EPOLL, 0, nullptr, nullptr, &State::asked, this, MHD_OPTION_LISTEN_SOCKET, socket.get(),
         MHD_OPTION_CONNECTION_LIMIT, kMostConnections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMemoryOfConnection,

@@ -22,6 +22,8 @@ struct Response {
     unsigned status = 200;
     std::string content_type = "text/plain; charset=utf-8";
     std::string body;
+    /// Comes before `body`. It is not copied, so that many clients can receive the same text at the same time.
+    std::shared_ptr<const std::string> shared = nullptr;
 };
 
 using Answer = std::function<Response(const Request &)>;
@@ -35,7 +37,8 @@ core::Result<std::vector<core::Fd>> sockets_from_systemd();
 std::string address_of(int listening);
 
 /// Handles GET and HEAD only. Closes a connection that has sent no complete request within ten seconds. If more than
-/// 256 connections have sent no request, closes the oldest of them. Each has 16 kB of memory for its headers.
+/// 256 connections have sent no request, closes the oldest of them. Each has 16 kB of memory for its headers, and 144
+/// kB for the part of a response that it does not read.
 class Endpoint {
   public:
     /// Starts the server on the sockets. Kind::Io if that fails.

@@ -26,6 +26,12 @@ void add(MetricFamily &family, Labels labels, double value) {
     family.metric.push_back(std::move(metric));
 }
 
+MetricFamily single(const char *name, const char *help, MetricType type, double value) {
+    MetricFamily family{name, help, type, {}};
+    add(family, {}, value);
+    return family;
+}
+
 /// Collects families in the order of the output.
 class Families {
   public:
@@ -46,9 +52,7 @@ class Families {
     void traced();
     void memory();
     void swap();
-    void single(const char *name, const char *help, MetricType type, double value) {
-        add(begin(name, help, type), {}, value);
-    }
+    void reading();
     void build_info();
 
     std::vector<MetricFamily> take() { return std::move(families_); }
@@ -99,6 +103,11 @@ void Families::swap() {
         both(family, group, core::Member::Swap, {});
 }
 
+void Families::reading() {
+    families_.push_back(single("rsslag_reading_duration_seconds", "Duration of the last reading of all processes.",
+                               MetricType::Gauge, from_.reading_seconds));
+}
+
 void Families::build_info() {
     MetricFamily &family =
         begin("rsslag_build_info", "Always 1; the labels describe rsslag and the kernel.", MetricType::Gauge);
@@ -137,8 +146,9 @@ void Families::flushes() {
 }
 
 void Families::losses() {
-    single("rsslag_trace_records_total", "Records that the kernel sent or lost for all traced processes.",
-           MetricType::Counter, static_cast<double>(from_.trace->losses.sent));
+    families_.push_back(single("rsslag_trace_records_total",
+                               "Records that the kernel sent or lost for all traced processes.", MetricType::Counter,
+                               static_cast<double>(from_.trace->losses.sent)));
     MetricFamily &family =
         begin("rsslag_trace_lost_records_total", "Records that were lost, by cause.", MetricType::Counter);
     for (const auto &[cause, count] : from_.trace->losses.by_cause)
@@ -189,23 +199,23 @@ std::vector<MetricFamily> families(const Exposition &exposition) {
                   [](const Group &group) { return group.threads; });
     all.of_groups("rsslag_processes_inexact", "Processes whose counters changed while they were read.",
                   [](const Group &group) { return group.inexact; });
-    all.single("rsslag_reading_duration_seconds", "Duration of the last reading of all processes.", MetricType::Gauge,
-               exposition.reading_seconds);
+    all.reading();
     all.build_info();
     if (exposition.trace) all.traced();
-    if (exposition.exporter == nullptr) return all.take();
-    const Exposition::Exporter &exporter = *exposition.exporter;
-    const auto count = [&all](const char *name, const char *help, double value) {
-        all.single(name, help, MetricType::Counter, value);
-    };
-    count("rsslag_readings_total", "Readings of all processes since the start.",
-          static_cast<double>(exporter.readings));
-    count("rsslag_reading_failures_total", "Readings that failed.", static_cast<double>(exporter.failures));
-    count("rsslag_requests_total", "Answered requests.", static_cast<double>(exporter.requests));
-    count("rsslag_exporter_cpu_seconds_total", "CPU time of the exporter.", exporter.cpu_seconds);
-    all.single("rsslag_exporter_resident_memory_bytes", "Resident memory of the exporter.", MetricType::Gauge,
-               static_cast<double>(exporter.resident_bytes));
     return all.take();
+}
+
+std::vector<MetricFamily> families(const Exporter &exporter) {
+    const auto count = [](const char *name, const char *help, double value) {
+        return single(name, help, MetricType::Counter, value);
+    };
+    return {count("rsslag_readings_total", "Readings of all processes since the start.",
+                  static_cast<double>(exporter.readings)),
+            count("rsslag_reading_failures_total", "Readings that failed.", static_cast<double>(exporter.failures)),
+            count("rsslag_requests_total", "Answered requests.", static_cast<double>(exporter.requests)),
+            count("rsslag_exporter_cpu_seconds_total", "CPU time of the exporter.", exporter.cpu_seconds),
+            single("rsslag_exporter_resident_memory_bytes", "Resident memory of the exporter.", MetricType::Gauge,
+                   static_cast<double>(exporter.resident_bytes))};
 }
 
 /// In OpenMetrics the name of a counter family lacks the _total of its samples.
@@ -221,7 +231,13 @@ std::string as_open_metrics(std::string_view prometheus) {
         text += line + '\n';
         from = to == std::string_view::npos ? prometheus.size() : to + 1;
     }
-    return text + "# EOF\n";
+    return text;
+}
+
+std::string serialized(const std::vector<MetricFamily> &families, Format format) {
+    std::ostringstream out;
+    prometheus::TextSerializer().Serialize(out, families);
+    return format == Format::OpenMetrics ? as_open_metrics(std::move(out).str()) : std::move(out).str();
 }
 
 }  // namespace
@@ -241,9 +257,11 @@ core::Status supported() {
 }
 
 std::string text(const Exposition &exposition, Format format) {
-    std::ostringstream out;
-    prometheus::TextSerializer().Serialize(out, families(exposition));
-    return format == Format::OpenMetrics ? as_open_metrics(std::move(out).str()) : std::move(out).str();
+    return serialized(families(exposition), format);
+}
+
+std::string text(const Exporter &exporter, Format format) {
+    return serialized(families(exporter), format) + (format == Format::OpenMetrics ? "# EOF\n" : "");
 }
 
 }  // namespace rsslag::metrics

@@ -27,13 +27,6 @@ struct Exposition {
     std::string label = "comm";  ///< label of the names of groups
     std::vector<Group> groups;
     double reading_seconds = 0;  ///< duration of the reading
-    /// Totals of an exporter that keeps running; nullptr for a single reading.
-    struct Exporter {
-        std::uint64_t readings = 0, failures = 0, requests = 0;
-        double cpu_seconds = 0;
-        std::int64_t resident_bytes = 0;
-    };
-    const Exporter *exporter = nullptr;
     /// Present if processes are traced.
     struct Trace {
         std::vector<TracedGroup> groups;
@@ -41,6 +34,13 @@ struct Exposition {
         core::Totals missed;  ///< see analysis::Analyzer::missed()
     };
     std::optional<Trace> trace;
+};
+
+/// Totals of an exporter that keeps running.
+struct Exporter {
+    std::uint64_t readings = 0, failures = 0, requests = 0;
+    double cpu_seconds = 0;
+    std::int64_t resident_bytes = 0;
 };
 
 enum class Format : std::uint8_t { Prometheus, OpenMetrics };
@@ -52,6 +52,9 @@ std::string_view content_type(Format format);
 Format accepted(std::string_view accept);
 
 /// Values in base units (bytes, seconds). Names of groups are printable() and escaped as the format requires.
+/// OpenMetrics requires the text of an exporter after it.
 std::string text(const Exposition &exposition, Format format);
+/// The metrics of the exporter itself, which change with each request, and the end of the text.
+std::string text(const Exporter &exporter, Format format);
 
 }  // namespace rsslag::metrics

@@ -47,5 +47,8 @@ Format accepted(std::string_view /*accept*/) {
 std::string text(const Exposition & /*exposition*/, Format /*format*/) {
     return "";
 }
+std::string text(const Exporter & /*exporter*/, Format /*format*/) {
+    return "";
+}
 
 }  // namespace rsslag::metrics

@@ -82,24 +82,20 @@ TEST(Exposition, HasTheMetricsOfTracedProcesses) {
 }
 
 TEST(Exposition, AnExporterCountsWhatItDoes) {
-    Exposition::Exporter exporter;
+    Exporter exporter;
     exporter.requests = 7;
-    Exposition all = exposition();
-    EXPECT_TRUE(lines_with(text(all, Format::Prometheus), "requests").empty());
-    all.exporter = &exporter;
-    EXPECT_EQ(lines_with(text(all, Format::Prometheus), "rsslag_requests_total 7").size(), 1U);
-    EXPECT_EQ(lines_with(text(all, Format::Prometheus), "# TYPE rsslag_requests_total counter").size(), 1U);
+    EXPECT_TRUE(lines_with(text(exposition(), Format::Prometheus), "requests").empty());
+    EXPECT_EQ(lines_with(text(exporter, Format::Prometheus), "rsslag_requests_total 7").size(), 1U);
+    EXPECT_EQ(lines_with(text(exporter, Format::Prometheus), "# TYPE rsslag_requests_total counter").size(), 1U);
 }
 
 TEST(Exposition, OpenMetricsIsForWhoAsksForIt) {
     EXPECT_EQ(accepted("text/plain;version=0.0.4;q=0.5,*/*;q=0.1"), Format::Prometheus);
     EXPECT_EQ(accepted(""), Format::Prometheus);
     EXPECT_EQ(accepted("application/openmetrics-text;version=1.0.0,text/plain;q=0.5"), Format::OpenMetrics);
-    Exposition::Exporter exporter;
-    Exposition all = exposition();
-    all.exporter = &exporter;
-    const std::string open = text(all, Format::OpenMetrics);
-    EXPECT_TRUE(open.ends_with("# EOF\n"));
+    const std::string open = text(exposition(), Format::OpenMetrics) + text(Exporter{}, Format::OpenMetrics);
+    EXPECT_TRUE(open.ends_with("\n# EOF\n"));
+    EXPECT_EQ(lines_with(open, "# EOF").size(), 1U);
     EXPECT_EQ(lines_with(open, "# TYPE rsslag_requests counter").size(), 1U);
     EXPECT_EQ(lines_with(open, "rsslag_requests_total 0").size(), 1U);
     EXPECT_TRUE(lines_with(open, "# TYPE rsslag_requests_total").empty());
