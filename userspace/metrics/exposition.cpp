@@ -4,6 +4,8 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
+#include <charconv>
 #include <sstream>
 #include <utility>
 
@@ -240,6 +242,46 @@ std::string serialized(const std::vector<MetricFamily> &families, Format format)
     return format == Format::OpenMetrics ? as_open_metrics(std::move(out).str()) : std::move(out).str();
 }
 
+/// Removes the part until the separator and the separator itself from `text`. Returns the part without blanks around
+/// it.
+std::string_view take_until(std::string_view &text, char separator) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    std::string_view part = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    constexpr std::string_view kBlanks = " \t";
+    part.remove_prefix(std::min(part.find_first_not_of(kBlanks), part.size()));
+    part.remove_suffix(part.size() - (part.find_last_not_of(kBlanks) + 1));
+    return part;
+}
+
+/// Media types and names of parameters ignore case.
+std::string lower(std::string_view text) {
+    std::string result(text);
+    for (char &c : result)
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return result;
+}
+
+/// One element of an Accept header: "text/plain;version=0.0.4;q=0.5".
+struct MediaRange {
+    std::string type;
+    std::optional<std::string> version;
+    double quality = 1;
+};
+
+MediaRange read_range(std::string_view text) {
+    MediaRange range{lower(take_until(text, ';')), {}, 1};
+    while (!text.empty()) {
+        std::string_view value = take_until(text, ';');
+        const std::string name = lower(take_until(value, '='));
+        if (value.size() >= 2 && value.starts_with('"') && value.ends_with('"'))
+            value = value.substr(1, value.size() - 2);
+        if (name == "version") range.version = value;
+        if (name == "q") std::from_chars(value.data(), value.data() + value.size(), range.quality);
+    }
+    return range;
+}
+
 }  // namespace
 
 std::string_view content_type(Format format) {
@@ -248,8 +290,16 @@ std::string_view content_type(Format format) {
 }
 
 Format accepted(std::string_view accept) {
-    return accept.find("application/openmetrics-text") != std::string_view::npos ? Format::OpenMetrics
-                                                                                 : Format::Prometheus;
+    double open_metrics = 0, other = 0;
+    while (!accept.empty()) {
+        const MediaRange range = read_range(take_until(accept, ','));
+        if (range.type == "application/openmetrics-text") {
+            open_metrics = std::max(open_metrics, range.version.value_or("1.0.0") == "1.0.0" ? range.quality : 0);
+        } else if (range.type == "text/plain" || range.type == "text/*" || range.type == "*/*") {
+            other = std::max(other, range.quality);
+        }
+    }
+    return open_metrics > 0 && open_metrics >= other ? Format::OpenMetrics : Format::Prometheus;
 }
 
 core::Status supported() {

@@ -48,7 +48,8 @@ enum class Format : std::uint8_t { Prometheus, OpenMetrics };
 /// The Content-Type of a format.
 std::string_view content_type(Format format);
 
-/// The format that an HTTP Accept header requests: OpenMetrics only if the header names it.
+/// The format that an HTTP Accept header requests (RFC 9110 12.5.1): OpenMetrics only if the header names it, in a
+/// version that text() can make, and prefers it or has no preference.
 Format accepted(std::string_view accept);
 
 /// Values in base units (bytes, seconds). Names of groups are printable() and escaped as the format requires.

@@ -89,10 +89,34 @@ TEST(Exposition, AnExporterCountsWhatItDoes) {
     EXPECT_EQ(lines_with(text(exporter, Format::Prometheus), "# TYPE rsslag_requests_total counter").size(), 1U);
 }
 
+TEST(Exposition, PrometheusGetsTheFormatThatItPrefers) {
+    EXPECT_EQ(accepted("application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+                       "text/plain;version=0.0.4;q=0.5,*/*;q=0.1"),
+              Format::OpenMetrics)
+        << "Prometheus 2";
+    EXPECT_EQ(
+        accepted("application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
+                 "application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,"
+                 "text/plain;version=0.0.4;q=0.3,*/*;q=0.2"),
+        Format::OpenMetrics)
+        << "Prometheus 3";
+    EXPECT_EQ(accepted("text/plain;version=0.0.4;q=0.6,*/*;q=0.5"), Format::Prometheus) << "PrometheusText0.0.4 only";
+}
+
 TEST(Exposition, OpenMetricsIsForWhoAsksForIt) {
     EXPECT_EQ(accepted("text/plain;version=0.0.4;q=0.5,*/*;q=0.1"), Format::Prometheus);
     EXPECT_EQ(accepted(""), Format::Prometheus);
     EXPECT_EQ(accepted("application/openmetrics-text;version=1.0.0,text/plain;q=0.5"), Format::OpenMetrics);
+    EXPECT_EQ(accepted("Application/OpenMetrics-Text; Version=\"1.0.0\" ; Q=0.9"), Format::OpenMetrics);
+    EXPECT_EQ(accepted("application/openmetrics-text,*/*"), Format::OpenMetrics);
+    EXPECT_EQ(accepted("application/openmetrics-text;q=0"), Format::Prometheus);
+    EXPECT_EQ(accepted("text/plain;version=0.0.4;q=1,application/openmetrics-text;q=0.1"), Format::Prometheus);
+    EXPECT_EQ(accepted("application/openmetrics-text;q=0.5,*/*"), Format::Prometheus);
+    EXPECT_EQ(accepted("application/openmetrics-text-foo"), Format::Prometheus);
+    EXPECT_EQ(accepted("text/html;x=application/openmetrics-text"), Format::Prometheus);
+    EXPECT_EQ(accepted("application/openmetrics-text;version=0.0.1"), Format::Prometheus);
+    for (const char *const hostile : {",", ";", "=", ";;q=,=;q", "application/openmetrics-text;q=x=y;q=", " \t"})
+        accepted(hostile);
     const std::string open = text(exposition(), Format::OpenMetrics) + text(Exporter{}, Format::OpenMetrics);
     EXPECT_TRUE(open.ends_with("\n# EOF\n"));
     EXPECT_EQ(lines_with(open, "# EOF").size(), 1U);
