@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 import contract
-from contract import NOBODY, environment, interpreter, needs_root, task_state, thread_states, wait_until
+from contract import NOBODY, Children, environment, interpreter, needs_root, task_state, thread_states, wait_until
 from mount_test import MountTest, rollup_kb
 from serve_test import Serving, samples
 
@@ -75,6 +75,12 @@ class Doors(MountTest):
         self.assertEqual(by_file, by_serve)
         self.assertEqual(by_file[METRICS[3], frozenset()], 2)
         self.assertEqual(self.resident_kb(by_file), rollup_kb(pid))
+
+    def test_names_are_escaped_alike(self):
+        with Children((b'doors\xc3\xa9\n"\\',)):
+            by_file, by_serve = self.by_both(r'doors\xc3\xa9\x0a"\\')
+        self.assertEqual(by_file, by_serve)
+        self.assertEqual(by_file[METRICS[2], frozenset()], 1)
 
     @needs_root
     def test_a_user_is_that_of_the_initial_namespace(self):

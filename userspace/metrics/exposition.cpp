@@ -66,8 +66,9 @@ class Families {
     MetricFamily &begin(const char *name, const char *help, MetricType type) {
         return families_.emplace_back(MetricFamily{name, help, type, {}});
     }
+    /// A comm is escaped as in rss.prom, where the kernel does not decode UTF-8: its series must have the same labels.
     prometheus::ClientMetric::Label named(const std::string &group) const {
-        return {from_.label, core::printable(group)};
+        return {from_.label, core::printable(group, from_.label != "comm")};
     }
     void updates();
     void flushes();

@@ -52,8 +52,8 @@ std::string_view content_type(Format format);
 /// version that text() can make, and prefers it or has no preference.
 Format accepted(std::string_view accept);
 
-/// Values in base units (bytes, seconds). Names of groups are printable() and escaped as the format requires.
-/// OpenMetrics requires the text of an exporter after it.
+/// Values in base units (bytes, seconds). Names of groups are printable(), a comm in ASCII, and escaped as the format
+/// requires. OpenMetrics requires the text of an exporter after it.
 std::string text(const Exposition &exposition, Format format);
 /// The metrics of the exporter itself, which change with each request, and the end of the text.
 std::string text(const Exporter &exporter, Format format);

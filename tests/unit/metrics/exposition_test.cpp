@@ -48,6 +48,14 @@ TEST(Exposition, NamesAreOneLineEach) {
     EXPECT_EQ(lines_with(all, "rsslag_processes{").size(), 1U);
 }
 
+TEST(Exposition, WritesACommAsTheMountedFileDoes) {
+    Exposition all = exposition();
+    all.groups[0].name = "caf\xc3\xa9";
+    EXPECT_EQ(lines_with(text(all, Format::Prometheus), R"(rsslag_processes{comm="caf\\xc3\\xa9"} 1)").size(), 1U);
+    all.label = "exe";
+    EXPECT_EQ(lines_with(text(all, Format::Prometheus), "rsslag_processes{exe=\"caf\xc3\xa9\"} 1").size(), 1U);
+}
+
 TEST(Exposition, HasTheMetricsOfTracedProcesses) {
     Exposition all = exposition();
     EXPECT_TRUE(lines_with(text(all, Format::Prometheus), "rsslag_trace").empty());
