@@ -374,6 +374,15 @@ class TextFile(TracingTest):
                 self.assertIn('other', names)
                 self.assertLessEqual(len(names), most + 1)
 
+    def test_the_groups_are_those_of_serve(self):
+        with Children([b'of a kind']):
+            ran = rsslag('top', '--once', '--format', 'prometheus', '--by', 'exe', '--top', '2')
+            self.assertEqual((ran.status, ran.err), (0, ''), ran)
+            groups = [labels['exe'] for name, labels, _ in samples(ran.out) if name == 'rsslag_processes']
+            self.assertEqual((len(groups), groups[-1]), (3, 'other'))
+        for words in (('--by', 'exe'), ('--format', 'json', '--by', 'exe'), ('--format', 'prometheus', '--by', 'pid')):
+            assert_one_error_line(self, rsslag('top', '--once', *words), 2)
+
     def test_it_is_one_reading(self):
         assert_one_error_line(self, rsslag('top', '--format', 'prometheus'), 2)
         assert_one_error_line(self, rsslag('top', '-o', '/tmp/x'), 2)

@@ -35,9 +35,11 @@ struct TopOptions {
         std::string interval = "1s";
         std::string sort = "lag";
         std::string format;
+        std::string by;
     } typed;
     milliseconds interval{1000};
     documents::TopSort sort = documents::TopSort::Lag;
+    metrics::By by = metrics::By::Comm;
 };
 
 Status parse(TopOptions &options) {
@@ -52,6 +54,9 @@ Status parse(TopOptions &options) {
     options.prometheus = options.typed.format == "prometheus";
     if (options.prometheus && !options.once)
         return Error{Kind::BadInput, "--format prometheus requires --once", 0, "add --once, or use rsslag serve"};
+    if (!options.prometheus && !options.typed.by.empty())
+        return Error{Kind::BadInput, "--by requires --format prometheus", 0, "add --format prometheus"};
+    options.by = metrics::by_named(options.typed.by).value_or(options.by);
     if (!options.output.empty() && !options.once) return Error{Kind::BadInput, "-o requires --once", 0, "add --once"};
     return core::success();
 }
@@ -69,7 +74,7 @@ Status write_out(const std::string &text, const std::string &path) {
 
 /// Prints the text that `rsslag serve` serves, for node_exporter's textfile collector.
 int print_metrics(const TopOptions &options) {
-    auto reader = MetricsReader::open(metrics::By::Comm, options.rows == 0 ? kMostGroups : options.rows);
+    auto reader = MetricsReader::open(options.by, options.rows == 0 ? kMostGroups : options.rows);
     if (!reader) return fail(reader.error());
     const auto exposition = reader->read();
     if (!exposition) return fail(exposition.error());
@@ -104,8 +109,11 @@ Run add_top(CLI::App &app, const Common &common) {
     command->add_option("-o,--output", options->output, "With --once: write to FILE, which is replaced atomically");
     command->add_option("--sort", options->typed.sort, "Sort by lag, exact, cached or name")->capture_default_str();
     command
-        ->add_option("--rows", options->rows, "At most this many processes (0: all), or groups for prometheus (0: 100)")
+        ->add_option("--rows,--top", options->rows,
+                     "At most this many processes (0: all), or groups for prometheus (0: 100)")
         ->capture_default_str();
+    command->add_option("--by", options->typed.by,
+                        "With --format prometheus: group by comm, exe, user, cgroup or unit");
     command->add_option("--interval", options->typed.interval, "Time between tables: 500ms, 2s, 1m; at least 10ms")
         ->capture_default_str();
     return [options, &common] {

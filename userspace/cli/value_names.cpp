@@ -65,7 +65,7 @@ constexpr std::array kValueNames{
     ValueName{"", "--filter", "GLOB"},
     ValueName{"", "--trace", "NAME"},
     ValueName{"mem", "--by", "{program,user,cgroup,file}"},
-    ValueName{"serve", "--by", "{comm,exe,user,cgroup,unit}", Check::Listed},
+    ValueName{"", "--by", "{comm,exe,user,cgroup,unit}", Check::Listed},
     ValueName{"maps", "--sort", "FIELD"},
     ValueName{"top", "--sort", "{lag,exact,cached,name}", Check::Listed},
     ValueName{"mount", "--mode", "{0444,0440,0400}"},
