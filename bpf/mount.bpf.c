@@ -11,6 +11,7 @@
 
 #include "rsslag/abi.h"
 #include "rsslag/exact_rss.bpf.h"
+#include "rsslag/metric_help.h"
 #include "pids.bpf.h"
 #include "escape.bpf.h"
 #include "process.bpf.h"

@@ -24,20 +24,15 @@ static __always_inline s64 bytes(s64 pages)
 static __noinline void print_head(struct seq_file *seq, u32 family)
 {
     if (family == RESIDENT)
-        PRINT_HEAD(seq, "rsslag_process_resident_memory_bytes",
-                   "Exact resident memory of the processes with the same name, as the sum over member and part: the "
-                   "kernel's own counters (flushed) and updates cached by threads or CPUs (cached).");
+        PRINT_HEAD(seq, "rsslag_process_resident_memory_bytes", RSSLAG_HELP_RESIDENT);
     else if (family == SWAP)
-        PRINT_HEAD(seq, "rsslag_process_swap_bytes",
-                   "Anonymous memory in swap of the processes with the same name, as the sum over part.");
+        PRINT_HEAD(seq, "rsslag_process_swap_bytes", RSSLAG_HELP_SWAP);
     else if (family == PROCESSES)
-        PRINT_HEAD(seq, "rsslag_processes", "Processes with the same name.");
+        PRINT_HEAD(seq, "rsslag_processes", RSSLAG_HELP_PROCESSES);
     else if (family == THREADS)
-        PRINT_HEAD(seq, "rsslag_threads", "Threads of the processes with the same name.");
+        PRINT_HEAD(seq, "rsslag_threads", RSSLAG_HELP_THREADS);
     else
-        PRINT_HEAD(seq, "rsslag_processes_inexact",
-                   "Processes with the same name that changed while they were read, or whose memory is used by threads "
-                   "that are not counted.");
+        PRINT_HEAD(seq, "rsslag_processes_inexact", RSSLAG_HELP_INEXACT);
 }
 
 #define PRINT_MEMBER(seq, label, group, text, member) \

@@ -76,6 +76,13 @@ class Doors(MountTest):
         self.assertEqual(by_file[METRICS[3], frozenset()], 2)
         self.assertEqual(self.resident_kb(by_file), rollup_kb(pid))
 
+    def test_help_and_type_of_a_metric_are_the_same(self):
+        with Serving('--listen', '127.0.0.1:0') as serving:
+            by_serve, by_file = ({line for line in text.splitlines() if line.startswith('#')}
+                                 for text in (serving.metrics(), self.text('rss.prom')))
+        self.assertEqual(len(by_file), 2 * 5)
+        self.assertEqual(by_file - by_serve, set())
+
     def test_names_are_escaped_alike(self):
         with Children((b'doors\xc3\xa9\n"\\',)):
             by_file, by_serve = self.by_both(r'doors\xc3\xa9\x0a"\\')

@@ -11,6 +11,7 @@
 
 #include "core/member_name.h"
 #include "core/text.h"
+#include "rsslag/metric_help.h"
 
 namespace rsslag::metrics {
 namespace {
@@ -89,9 +90,7 @@ void Families::both(MetricFamily &family, const Group &group, core::Member membe
 }
 
 void Families::memory() {
-    MetricFamily &family =
-        begin("rsslag_process_resident_memory_bytes",
-              "Exact resident memory of the processes of a group: the sum over member and part.", MetricType::Gauge);
+    MetricFamily &family = begin("rsslag_process_resident_memory_bytes", RSSLAG_HELP_RESIDENT, MetricType::Gauge);
     for (const Group &group : from_.groups) {
         for (const core::Member member : core::kRssMembers)
             both(family, group, member, {{"member", std::string(core::name(member))}});
@@ -99,9 +98,7 @@ void Families::memory() {
 }
 
 void Families::swap() {
-    MetricFamily &family =
-        begin("rsslag_process_swap_bytes", "Anonymous memory of the processes of a group in swap: the sum over part.",
-              MetricType::Gauge);
+    MetricFamily &family = begin("rsslag_process_swap_bytes", RSSLAG_HELP_SWAP, MetricType::Gauge);
     for (const Group &group : from_.groups)
         both(family, group, core::Member::Swap, {});
 }
@@ -197,11 +194,9 @@ std::vector<MetricFamily> families(const Exposition &exposition) {
                   [&](const Group &group) { return bytes(group.lag); });
     all.of_groups("rsslag_lag_bound_bytes", "The most that the kernel's scheme commonly lets be cached for a group.",
                   [&](const Group &group) { return bytes(group.bound); });
-    all.of_groups("rsslag_processes", "Processes of a group.", [](const Group &group) { return group.processes; });
-    all.of_groups("rsslag_threads", "Threads of the processes of a group.",
-                  [](const Group &group) { return group.threads; });
-    all.of_groups("rsslag_processes_inexact", "Processes whose counters changed while they were read.",
-                  [](const Group &group) { return group.inexact; });
+    all.of_groups("rsslag_processes", RSSLAG_HELP_PROCESSES, [](const Group &group) { return group.processes; });
+    all.of_groups("rsslag_threads", RSSLAG_HELP_THREADS, [](const Group &group) { return group.threads; });
+    all.of_groups("rsslag_processes_inexact", RSSLAG_HELP_INEXACT, [](const Group &group) { return group.inexact; });
     all.reading();
     all.build_info();
     if (exposition.trace) all.traced();
