@@ -21,13 +21,19 @@ def in_help(*command):
     return found
 
 
+def options_of(line):
+    """`-x , -X` and `-o FILE , --output FILE` are two options each."""
+    found = {f'--{long}' for long in re.findall(r'\bFl Fl ([\w-]+)', line)}
+    return found | {f'-{short}' for short in re.findall(r'\bFl (\w)(?= |$)', line)}
+
+
+def items_of(name):
+    """The options of each item of the page."""
+    return [options_of(item) for item in re.findall(r'(?m)^\.It (.*)$', (MAN / f'{name}.1').read_text())]
+
+
 def in_page(name):
-    """The options that the items of the page list. `-x , -X` and `-o FILE , --output FILE` are two options each."""
-    found = set()
-    for item in re.findall(r'(?m)^\.It (.*)$', (MAN / f'{name}.1').read_text()):
-        found |= {f'--{long}' for long in re.findall(r'\bFl Fl ([\w-]+)', item)}
-        found |= {f'-{short}' for short in re.findall(r'\bFl (\w)(?= |$)', item)}
-    return found
+    return set().union(*items_of(name))
 
 
 def in_completion(*command):
@@ -73,6 +79,17 @@ class Options(unittest.TestCase):
                 listed, default = re.search(r'\{(.*)\}', kind), re.search(r'=(.*)$', kind)
                 for value in (listed[1].split(',') if listed else []) + ([default[1]] if default else []):
                     self.assertRegex(text, rf'(?<![\w.]){re.escape(value)}(?!\w)', f'{command} {option}')
+
+    def test_the_synopsis_has_those_of_the_page(self):
+        """Some pages refer to all of them: `.Op Ar options`."""
+        for command in self.commands:
+            page = (MAN / f'rsslag-{command}.1').read_text()
+            synopsis = re.search(r'(?s)\.Sh SYNOPSIS\n(.*?)\n\.Sh ', page)[1]
+            if '.Op Ar options' in synopsis:
+                continue
+            given = set().union(*(options_of(line) for line in synopsis.splitlines()))
+            for names in filter(None, items_of(f'rsslag-{command}')):
+                self.assertTrue(names & given, (command, names))
 
     def test_shells_complete_each(self):
         for command in self.commands:
