@@ -12,6 +12,8 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/fd.h"
 #include "link.h"
@@ -29,17 +31,6 @@ struct MountDeleter {
     void operator()(rsslag_mount *skeleton) const { rsslag_mount__destroy(skeleton); }
 };
 using MountSkeleton = std::unique_ptr<rsslag_mount, MountDeleter>;
-
-core::Status can_pin(const KernelTraits &traits) {
-    if (const auto *layout = std::get_if<UnknownLayout>(&traits.scheme)) return unsupported(*layout);
-    if (!traits.task_iterator || !traits.task_iterator_by_group || !traits.loops) {
-        return Error{Kind::Unsupported,
-                     "this kernel cannot provide the files of rsslag mount: it lacks the BPF task iterator, its "
-                     "filter, bpf_loop or bpf_map_lookup_percpu_elem",
-                     0, "use Linux 6.1 or later"};
-    }
-    return core::success();
-}
 
 core::Result<MountSkeleton> load_files(const core::Machine &machine) {
     MountSkeleton skeleton(rsslag_mount__open());
@@ -101,9 +92,22 @@ class WorkingDirectory {
 
 }  // namespace
 
+core::Status can_pin_files(const KernelTraits &traits) {
+    if (const auto *layout = std::get_if<UnknownLayout>(&traits.scheme)) return unsupported(*layout);
+    std::vector<std::string_view> missing;
+    if (!traits.task_iterator) missing.emplace_back("the BPF task iterator");
+    if (!traits.task_iterator_by_group) missing.emplace_back("the iterator's filter by task");
+    if (!traits.loops) missing.emplace_back("bpf_loop or bpf_map_lookup_percpu_elem");
+    if (missing.empty()) return core::success();
+    return Error{
+        Kind::Unsupported,
+        fmt::format("this kernel cannot provide the files of rsslag mount: it lacks {}", fmt::join(missing, ", ")), 0,
+        "use Linux 6.1 or later"};
+}
+
 core::Status pin_files(const KernelTraits &traits, const core::Machine &machine, int directory,
                        const Readers &readers) {
-    if (auto fits = can_pin(traits); !fits) return fits;
+    if (auto fits = can_pin_files(traits); !fits) return fits;
     const auto loaded = load_files(machine);
     if (!loaded) return loaded.error();
     const WorkingDirectory there(directory);

@@ -14,6 +14,9 @@ namespace rsslag::probe {
 /// The files that pin_files() creates. docs/man/rsslag-mount.1 describes their contents.
 inline constexpr std::array<const char *, 3> kMountedFiles{"rss", "self", "rss.prom"};
 
+/// Kind::Unsupported if the kernel lacks features that the files need; it lists them. Pure.
+core::Status can_pin_files(const KernelTraits &traits);
+
 /// Mode and group of the files; their owner is root.
 struct Readers {
     mode_t mode = 0444;
