@@ -604,6 +604,7 @@ class Directories(MountTest):
         other = next(found for found in grp.getgrall() if found.gr_gid not in (0, NOBODY))
         for args, mode, theirs, anyones in ((['--mode', '0400'], 0o400, False, False),
                                             (['--group', other.gr_name], 0o440, True, False),
+                                            (['--group', str(other.gr_gid)], 0o440, True, False),
                                             (['--group', other.gr_name, '--mode', '444'], 0o444, True, True)):
             with self.subTest(args=args):
                 self.mount(*args)
@@ -612,7 +613,8 @@ class Directories(MountTest):
                     self.assertEqual(self.readable(name, other.gr_gid), theirs)
                     self.assertEqual(self.readable(name, NOBODY), anyones)
                 self.assertEqual(rsslag_umount(self.directory).status, 0)
-        for args in (['--mode', '0666'], ['--mode', '0555'], ['--mode', '9'], ['--mode', '04444'], ['--group', 'no-such-group']):
+        for args in (['--mode', '0666'], ['--mode', '0555'], ['--mode', '9'], ['--mode', '04444'], ['--mode', ''],
+                     ['--group', 'no-such-group'], ['--group', '']):
             assert_one_error_line(self, rsslag_mount(self.directory, *args), 2)
         self.assertFalse(self.directory.exists())
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // rsslag mount and umount: exact RSS as files that any user may read, without a daemon.
-#include <grp.h>
-
 #include <memory>
 #include <optional>
 
 #include "commands.h"
-#include "core/text.h"
 #include "exit_status.h"
 #include "system/mount.h"
+#include "system/targets.h"
 
 namespace rsslag::cli {
 namespace {
@@ -17,8 +15,7 @@ constexpr const char *kDirectory = "/run/rsslag";
 
 struct Typed {
     std::string directory = kDirectory;
-    std::string mode;
-    std::string group;
+    std::optional<std::string> mode, group;
 };
 
 core::Error bad(const std::string &what, const std::string &remedy) {
@@ -34,16 +31,15 @@ std::optional<mode_t> read_mode(const std::string &text) {
 
 core::Result<system::MountOptions> options_of(const Typed &typed) {
     system::MountOptions options{typed.directory};
-    if (!typed.group.empty()) {
-        const group *found = getgrnam(typed.group.c_str());
-        if (found == nullptr)
-            return bad("no such group: '" + core::printable(typed.group) + "'", "run getent group to list all groups");
-        options.group = found->gr_gid;
+    if (typed.group) {
+        const auto group = system::parse_group(*typed.group);
+        if (!group) return group.error();
+        options.group = *group;
         options.mode = 0440;
     }
-    if (typed.mode.empty()) return options;
-    const auto mode = read_mode(typed.mode);
-    if (!mode) return bad("--mode " + typed.mode + " is not a read-only mode", "use 0444, 0440 or 0400");
+    if (!typed.mode) return options;
+    const auto mode = read_mode(*typed.mode);
+    if (!mode) return bad("--mode '" + *typed.mode + "' is not a read-only mode", "use 0444, 0440 or 0400");
     options.mode = *mode;
     return options;
 }
@@ -60,8 +56,14 @@ Run add_mount(CLI::App &app, const Common &common) {
         app.add_subcommand("mount", "Provide exact RSS as files that any user may read, until umount");
     command->add_option("DIR", typed->directory, "The mount point: an empty directory, or a new one")
         ->capture_default_str();
-    command->add_option("--mode", typed->mode, "Octal mode of the files; default: 0444, with --group 0440");
-    command->add_option("--group", typed->group, "Group of the files: only its members and root may read them");
+    // Not a std::optional as the variable: CLI11 makes an empty value nullopt, and the value from a shell variable may
+    // be empty by mistake.
+    command->add_option_function<std::string>(
+        "--mode", [typed](const std::string &mode) { typed->mode = mode; },
+        "Octal mode of the files; default: 0444, with --group 0440");
+    command->add_option_function<std::string>(
+        "--group", [typed](const std::string &group) { typed->group = group; },
+        "Group of the files, by name or number: only its members and root may read them");
     return [typed, &common] {
         if (!common.command.empty()) return fail(bad("mount takes no -- CMD", ""));
         const auto options = options_of(*typed);

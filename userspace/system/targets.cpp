@@ -2,6 +2,7 @@
 #include "system/targets.h"
 
 #include <fmt/format.h>
+#include <grp.h>
 #include <linux/magic.h>
 #include <pwd.h>
 #include <sys/vfs.h>
@@ -160,6 +161,15 @@ core::Status each_comm(const std::function<void(const procfs::Process &, const s
     return core::success();
 }
 
+/// A UID or GID. The largest number is none: for chown(2) it means no change.
+std::optional<id_t> parse_id(const std::string &text) {
+    id_t id = 0;
+    const char *const end = text.data() + text.size();
+    const auto [after, error] = std::from_chars(text.data(), end, id);
+    const bool whole = error == std::errc{} && after == end && !text.empty();
+    return whole && id != static_cast<id_t>(-1) ? std::optional(id) : std::nullopt;
+}
+
 std::optional<Error> refuse_thread(pid_t pid) {
     const auto group = procfs::thread_group_of(pid);
     if (!group || *group == pid) return std::nullopt;
@@ -170,11 +180,15 @@ std::optional<Error> refuse_thread(pid_t pid) {
 
 core::Result<uid_t> parse_user(const std::string &user) {
     if (const passwd *entry = getpwnam(user.c_str())) return entry->pw_uid;
-    uid_t uid = 0;
-    const char *const end = user.data() + user.size();
-    const auto [after, error] = std::from_chars(user.data(), end, uid);
-    if (error == std::errc{} && after == end && !user.empty()) return uid;
+    if (const auto uid = parse_id(user)) return *uid;
     return Error{Kind::BadInput, fmt::format("no such user: '{}'", core::printable(user)), 0, ""};
+}
+
+core::Result<gid_t> parse_group(const std::string &group) {
+    if (const ::group *entry = getgrnam(group.c_str())) return entry->gr_gid;
+    if (const auto gid = parse_id(group)) return *gid;
+    return Error{Kind::BadInput, fmt::format("no such group: '{}'", core::printable(group)), 0,
+                 "run getent group to list all groups"};
 }
 
 bool may_be_name(std::string_view argument) {

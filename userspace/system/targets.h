@@ -45,6 +45,8 @@ std::vector<std::string> process_names();
 
 /// The UID of a user, by name or number. Kind::BadInput if the name does not exist and is no number.
 core::Result<uid_t> parse_user(const std::string &user);
+/// The same for the GID of a group.
+core::Result<gid_t> parse_group(const std::string &group);
 
 /// The Kind::Gone error for a process that ended during a reading.
 core::Error gone(pid_t pid);

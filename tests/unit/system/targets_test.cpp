@@ -79,6 +79,20 @@ TEST(ParsePids, QuotesHostileWordsSafely) {
     EXPECT_TRUE(refused("\x1b[2J", "not a number", "\\x1b[2J"));
 }
 
+TEST(ParseUser, TakesNameAndNumber) {
+    EXPECT_EQ(*parse_user("root"), 0U);
+    EXPECT_EQ(*parse_user("12345"), 12345U);
+    for (const char *const no_user : {"", "no such user", "12x", "-1", "4294967295", "4294967296"})
+        EXPECT_FALSE(parse_user(no_user)) << no_user;
+}
+
+TEST(ParseGroup, TakesNameAndNumber) {
+    EXPECT_EQ(*parse_group("root"), 0U);
+    EXPECT_EQ(*parse_group("12345"), 12345U);
+    for (const char *const no_group : {"", "no such group", "12x", "-1", "4294967295", "4294967296"})
+        EXPECT_FALSE(parse_group(no_group)) << no_group;
+}
+
 TEST(Matches, KnowsShellPatterns) {
     EXPECT_TRUE(core::matches("nginx", "nginx"));
     EXPECT_FALSE(core::matches("nginx", "nginx2"));
