@@ -4,9 +4,9 @@
 #define RSSLAG_PROMETHEUS_BPF_H
 
 /* Printing stops at a task once this number is reached. Six lines of a group take less than 1.2 KiB, so the lines
- * of a task take less than 8 KiB. A group has 11 lines, and there are no more groups than tasks, so there are
- * enough tasks to print all groups. */
-#define LINES_PER_TASK 32
+ * of a task take less than 16 KiB. A group has 11 lines, and there are no more groups than tasks, so a fifth of the
+ * tasks is enough to print all groups: the others may end while a reader waits between two reads. */
+#define LINES_PER_TASK 64
 
 enum family { RESIDENT, SWAP, PROCESSES, THREADS, INEXACT, FAMILIES };
 

@@ -312,6 +312,28 @@ print(own['rss'], walked, own['pid'], os.getpid(), own['uid'], own['threads'], o
 '''
 
 
+# 60 processes with a name each, of which 45 end after the first byte has been read.
+ENDING = r'''
+import ctypes, os, signal, sys
+ready, done = os.pipe()
+pids = []
+for number in range(60):
+    pids.append(os.fork())
+    if pids[-1] == 0:
+        ctypes.CDLL(None).prctl(15, b'rsslag-q%d' % number)
+        os.write(done, b'1')
+        while True: signal.pause()
+left = len(pids)
+while left: left -= len(os.read(ready, left))
+with open(sys.argv[1], 'rb', buffering=0) as file:
+    text = file.read(1)
+    for pid in pids[15:]:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    sys.stdout.write((text + file.read()).decode())
+'''
+
+
 class Self(MountTest):
     KEYS = HEADER.split()[:-1] + ['foreign', 'moved', 'comm']
 
@@ -423,6 +445,17 @@ class Readers(MountTest):
             self.assertIn(pid, self.rows())
             for text in self.in_parallel(20, 'rss.prom'):
                 self.assertEqual(value(samples_of(text), 'rsslag_processes', comm='rsslag-after'), 1)
+
+    def test_tasks_that_end_while_a_reader_waits(self):
+        """In a PID namespace, where no kernel threads are visited."""
+        done = subprocess.run(['unshare', '-pf', '--kill-child', '--mount-proc', interpreter(), '-c', ENDING, self.directory / 'rss.prom'],
+                              capture_output=True, check=False, text=True, env=environment(), timeout=contract.TIMEOUT)
+        if 'unshare failed' in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        samples = samples_of(done.stdout)
+        for number in range(60):
+            self.assertEqual(value(samples, 'rsslag_processes', comm=f'rsslag-q{number}'), 1)
 
     def test_who_is_overtaken_by_many_fails_and_is_not_cut_short(self):
         with Children([b'rsslag-slow%d' % number for number in range(60)]):
