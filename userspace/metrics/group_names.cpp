@@ -45,7 +45,7 @@ std::string unit_of(std::string_view cgroup) {
         if (slice.empty() && part.ends_with(".slice")) slice = part;
         cgroup = cgroup.substr(0, slash == std::string_view::npos ? 0 : slash);
     }
-    return std::string(slice);
+    return std::string(slice.empty() ? "none" : slice);
 }
 
 std::string GroupNames::user(uid_t uid) {

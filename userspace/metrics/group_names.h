@@ -21,7 +21,8 @@ std::string_view name(By by);
 /// The inverse of name(); nullopt for any other word.
 std::optional<By> by_named(std::string_view word);
 
-/// The systemd unit of a cgroup (v2) path: its last service or scope, else its last slice; empty if it has none.
+/// The systemd unit of a cgroup (v2) path: its last service or scope, else its last slice; "none" if it has none,
+/// as Prometheus drops an empty label.
 std::string unit_of(std::string_view cgroup);
 
 /// Finds the group name of a process; "unknown" if the property cannot be read.

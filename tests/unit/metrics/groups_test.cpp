@@ -104,8 +104,8 @@ TEST(GroupNames, FindTheUnitOfACgroup) {
     EXPECT_EQ(unit_of("/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.scope"), "app-x.scope");
     EXPECT_EQ(unit_of("/system.slice/docker.service/inner/leaf"), "docker.service");
     EXPECT_EQ(unit_of("/user.slice/user-1000.slice"), "user-1000.slice");
-    EXPECT_EQ(unit_of("/"), "");
-    EXPECT_EQ(unit_of(""), "");
+    EXPECT_EQ(unit_of("/"), "none");
+    EXPECT_EQ(unit_of(""), "none");
 }
 
 TEST(GroupNames, KnowTheirWords) {
