@@ -18,6 +18,7 @@
 
 #include "core/text.h"
 #include "exit_status.h"
+#include "system/own_cost.h"
 #include "system/slowness.h"
 #include "terminal/output.h"
 #include "terminal/rescue.h"
@@ -41,12 +42,6 @@ constexpr double kSecondsOfSparseByte = 10e-6;
 /// The command ends at this multiple of the time for reading.
 constexpr double kToTheEnd = 1.5;
 constexpr const char *kTooLong = "reading it takes too long";
-
-double cpu_seconds() {
-    timespec now{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
-}
 
 std::uint64_t size_of(const std::string &file) {
     std::error_code err;
@@ -86,7 +81,7 @@ bool FileBudget::spent(std::uint64_t work) {
         dense_ = true;
         set_deadline();
     }
-    const auto over = [this] { return cpu_seconds() > began_ + seconds(); };
+    const auto over = [this] { return system::cpu_seconds() > began_ + seconds(); };
     if (!slowness_ && over()) {
         slowness_ = system::slowness();
         set_deadline();
@@ -106,7 +101,7 @@ core::Error FileBudget::refusal(const std::string &why) const {
 
 /// The signal goes to this thread, so it interrupts this thread alone, and none comes once done() has returned.
 void FileBudget::start_clock() {
-    began_ = cpu_seconds();
+    began_ = system::cpu_seconds();
     const core::Error error = refusal(kTooLong);
     terminal::end_at_deadline(terminal::error_text(error.what + "; " + error.remedy), exit_status(error.kind));
     sigevent event{};
@@ -129,7 +124,7 @@ void FileBudget::set_deadline() {
 }
 
 void FileBudget::restart() {
-    began_ = cpu_seconds();
+    began_ = system::cpu_seconds();
     set_deadline();
 }
 

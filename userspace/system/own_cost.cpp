@@ -24,6 +24,10 @@ std::uint64_t monotonic_ns() {
     return clock_ns(CLOCK_MONOTONIC);
 }
 
+double cpu_seconds() {
+    return static_cast<double>(clock_ns(CLOCK_PROCESS_CPUTIME_ID)) / 1e9;
+}
+
 OwnCostMeter::OwnCostMeter(std::uint64_t first_ns)
     : wall_ns_(monotonic_ns()), cpu_ns_(clock_ns(CLOCK_PROCESS_CPUTIME_ID)), least_ns_(first_ns) {}
 

@@ -26,5 +26,7 @@ class OwnCostMeter {
 
 /// CLOCK_MONOTONIC now.
 std::uint64_t monotonic_ns();
+/// CPU time of this process since its start.
+double cpu_seconds();
 
 }  // namespace rsslag::system
