@@ -2,7 +2,6 @@
 // rsslag serve: exact RSS of all processes as metrics that Prometheus scrapes.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,6 +17,7 @@
 #include "metrics/endpoint.h"
 #include "metrics_reader.h"
 #include "metrics_tracer.h"
+#include "system/own_cost.h"
 #include "system/signals.h"
 #include "terminal/output.h"
 
@@ -59,7 +59,7 @@ class Server {
         const metrics::Format format = metrics::accepted(request.accept);
         Text &text = texts_[format];
         if (!text) text = std::make_shared<const std::string>(metrics::text(*exposition_, format));
-        exporter_.cpu_seconds = cpu_seconds();
+        exporter_.cpu_seconds = system::cpu_seconds();
         return {200, std::string(metrics::content_type(format)), metrics::text(exporter_, format), text};
     }
 
@@ -81,14 +81,6 @@ class Server {
         exporter_.readings++;
         exporter_.resident_bytes = reader_.own_resident_bytes();
         return core::success();
-    }
-    static double cpu_seconds() {
-        rusage used{};
-        getrusage(RUSAGE_SELF, &used);
-        const auto seconds = [](const timeval &time) {
-            return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-        };
-        return seconds(used.ru_utime) + seconds(used.ru_stime);
     }
 
     MetricsReader reader_;
@@ -120,21 +112,12 @@ void answer_all(metrics::Endpoint &endpoint, Server &server, system::StopSignals
     }
 }
 
-core::Result<std::vector<core::Fd>> listening_sockets(const std::string &address) {
-    auto sockets = metrics::sockets_from_systemd();
-    if (!sockets || !sockets->empty()) return sockets;
-    auto socket = metrics::listen_on(address);
-    if (!socket) return socket.error();
-    sockets->push_back(std::move(*socket));
-    return sockets;
-}
-
 int serve(const ServeOptions &options) {
     const auto by = metrics::by_named(options.by);
     const auto max_age = core::parse_duration(options.max_age);
     if (!max_age) return fail(max_age.error());
     // Ports below 1024 need a capability (CAP_NET_BIND_SERVICE), and MetricsReader::open() drops it.
-    auto listening = listening_sockets(options.listen);
+    auto listening = metrics::listening_sockets(options.listen);
     if (!listening) return fail(listening.error());
     std::string urls;
     for (const core::Fd &socket : *listening)

@@ -103,8 +103,6 @@ MHD_Result send(MHD_Connection *connection, Response parts) {
     return queued;
 }
 
-}  // namespace
-
 core::Result<Fd> listen_on(const std::string &address) {
     const std::size_t colon = address.rfind(':');
     const Error bad{Kind::BadInput, fmt::format("'{}' is not an address to listen on", address), 0,
@@ -123,6 +121,7 @@ core::Result<Fd> listen_on(const std::string &address) {
     return listening_socket(*list, address);
 }
 
+/// Empty if it passes none.
 core::Result<std::vector<Fd>> sockets_from_systemd() {
     constexpr int kFirst = 3;  // SD_LISTEN_FDS_START
     const char *const pid = std::getenv("LISTEN_PID");
@@ -139,6 +138,17 @@ core::Result<std::vector<Fd>> sockets_from_systemd() {
         fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
         sockets.emplace_back(fd);
     }
+    return sockets;
+}
+
+}  // namespace
+
+core::Result<std::vector<Fd>> listening_sockets(const std::string &address) {
+    auto sockets = sockets_from_systemd();
+    if (!sockets || !sockets->empty()) return sockets;
+    auto socket = listen_on(address);
+    if (!socket) return socket.error();
+    sockets->push_back(std::move(*socket));
     return sockets;
 }
 

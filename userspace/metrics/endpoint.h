@@ -28,11 +28,11 @@ struct Response {
 
 using Answer = std::function<Response(const Request &)>;
 
-/// A socket that listens on "127.0.0.1:9435", "[::1]:9435" or ":9435" (all addresses); with port 0, on any free port.
-/// Kind::BadInput: the address is malformed; Kind::Denied or Kind::Io: a system call failed.
-core::Result<core::Fd> listen_on(const std::string &address);
-/// All sockets that systemd passes (sd_listen_fds(3)); empty if it passes none. Kind::BadInput if one does not listen.
-core::Result<std::vector<core::Fd>> sockets_from_systemd();
+/// All sockets that systemd passes (sd_listen_fds(3)). If it passes none: one that listens on `address`, which is
+/// "127.0.0.1:9435", "[::1]:9435" or ":9435" (all addresses); with port 0, on any free port.
+/// Kind::BadInput: a socket does not listen, or the address is malformed; Kind::Denied or Kind::Io: a system call
+/// failed.
+core::Result<std::vector<core::Fd>> listening_sockets(const std::string &address);
 /// "127.0.0.1:9435" of a listening socket.
 std::string address_of(int listening);
 

@@ -17,10 +17,7 @@ core::Status supported() {
                        "install a package of rsslag, or build it with shared libraries"};
 }
 
-core::Result<core::Fd> listen_on(const std::string & /*address*/) {
-    return supported().error();
-}
-core::Result<std::vector<core::Fd>> sockets_from_systemd() {
+core::Result<std::vector<core::Fd>> listening_sockets(const std::string & /*address*/) {
     return supported().error();
 }
 std::string address_of(int /*listening*/) {

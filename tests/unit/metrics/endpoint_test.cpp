@@ -39,7 +39,7 @@ class Served {
     Served(std::size_t sockets, Response response) : response_(std::move(response)) {
         std::vector<Fd> listening;
         for (std::size_t i = 0; i < sockets; ++i) {
-            listening.push_back(std::move(*listen_on("127.0.0.1:0")));
+            listening.push_back(std::move(listening_sockets("127.0.0.1:0")->front()));
             sockaddr_in &address = addresses_.emplace_back();
             socklen_t size = sizeof(address);
             EXPECT_EQ(getsockname(listening.back().get(), reinterpret_cast<sockaddr *>(&address), &size), 0);
