@@ -43,6 +43,12 @@ class MountPoint {
     void keep() { made_ = false; }
     bool made() const { return made_; }
     int root() const { return root_.get(); }
+    const std::string &path() const { return path_; }
+    /// Whether rsslag's files are mounted here now.
+    bool has_files() const {
+        const Fd now(open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+        return now.open() && is_ours(bpffs_at(now.get()));
+    }
     Error already_mounted() const {
         return {Kind::BadInput, fmt::format("cannot mount at {}: the files are already mounted", path_), 0,
                 fmt::format("run rsslag umount {} first", path_)};
@@ -93,10 +99,10 @@ core::Result<Fd> make_bpffs(const char *source) {
 core::Status move_to(const Fd &mount, const MountPoint &point) {
     if (move_mount(mount.get(), "", point.root(), "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
         return mount_error("cannot mount the files", errno);
-    // Another process may have mounted its files here since the check. Then this mount is on that one, and the link of
-    // the descriptor is the only path to it.
-    if (is_mounted_on(mount.get(), point.root())) return core::success();
-    umount2(fmt::format("/proc/self/fd/{}", mount.get()).c_str(), MNT_DETACH);
+    // Another process may have mounted its files here since the check. Then this mount is stacked on that one. Or that
+    // process has found both and removed this one.
+    if (is_mounted_on(mount.get(), point.root()).value_or(!point.has_files())) return core::success();
+    if (auto detached = detach(mount.get(), point.path()); !detached) return detached;
     return point.already_mounted();
 }
 

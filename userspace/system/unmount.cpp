@@ -10,7 +10,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <sstream>
 #include <system_error>
 
@@ -48,16 +47,25 @@ std::optional<struct statx> status_of(int directory) {
     return failed == 0 ? std::optional(about) : std::nullopt;
 }
 
-/// Unlinks the files that exist: an earlier call may have been interrupted after it unlinked some. Lists the directory
-/// to find them, as bpffs returns EPERM for a name with a dot that does not exist (kernel/bpf/inode.c bpf_lookup).
-core::Status unlink_files(const std::string &path, int directory) {
+std::string path_of(int directory) {
+    return fmt::format("/proc/self/fd/{}", directory);
+}
+
+bool contains(int directory, std::string_view name) {
     std::error_code unreadable;
-    std::set<std::string> left;
-    for (const auto &entry : std::filesystem::directory_iterator(path, unreadable))
-        left.insert(entry.path().filename());
+    const std::filesystem::directory_iterator entries(path_of(directory), unreadable);
+    return std::any_of(begin(entries), end(entries),
+                       [name](const auto &entry) { return entry.path().filename() == name; });
+}
+
+/// Unlinks the files that exist. Some may be missing: an earlier call was interrupted, or another process unlinks them
+/// at the same time. Lists the directory to find them, as bpffs returns EPERM for a name with a dot that does not exist
+/// (kernel/bpf/inode.c bpf_lookup).
+core::Status unlink_files(int directory) {
     for (const char *name : probe::kMountedFiles) {
-        if (left.count(name) != 0 && unlinkat(directory, name, 0) != 0)
-            return mount_error(fmt::format("cannot unlink {}", name), errno);
+        if (!contains(directory, name) || unlinkat(directory, name, 0) == 0) continue;
+        const int err = errno;
+        if (contains(directory, name)) return mount_error(fmt::format("cannot unlink {}", name), err);
     }
     return core::success();
 }
@@ -75,10 +83,19 @@ std::optional<std::string> bpffs_at(int directory) {
     return bpffs_source(mountinfo(), about->stx_mnt_id);
 }
 
-bool is_mounted_on(int mount, int directory) {
+std::optional<bool> is_mounted_on(int mount, int directory) {
     const auto above = status_of(mount), below = status_of(directory);
     const auto found = above && below ? mount_with(mountinfo(), above->stx_mnt_id) : std::nullopt;
-    return found && found->parent == below->stx_mnt_id;
+    return found ? std::optional(found->parent == below->stx_mnt_id) : std::nullopt;
+}
+
+core::Status detach(int root, const std::string &path) {
+    while (bpffs_at(root)) {
+        if (umount2(path_of(root).c_str(), MNT_DETACH) == 0) continue;
+        const int err = errno;
+        if (bpffs_at(root)) return mount_error(fmt::format("cannot unmount {}", path), err);
+    }
+    return core::success();
 }
 
 core::Error mount_error(const std::string &what, int err) {
@@ -93,14 +110,12 @@ core::Status unmount_files(const std::string &directory) {
     const std::filesystem::path absolute = std::filesystem::canonical(directory, unknown);
     const std::string path = unknown ? directory : absolute.string();
     bool found = false, own = false;
-    for (;;) {  // a mount may be above another one, for example after mount --bind
-        const Fd root(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    for (;;) {  // mounts may be stacked, for example after mount --bind
+        const Fd root(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         const auto source = root.open() ? bpffs_at(root.get()) : std::nullopt;
         if (!is_ours(source)) break;
-        if (auto unlinked = unlink_files(path, root.get()); !unlinked) return unlinked;
-        // MNT_DETACH: an open file makes umount(2) fail with EBUSY. Readers can finish.
-        if (umount2(path.c_str(), MNT_DETACH) != 0)
-            return mount_error(fmt::format("cannot unmount {}", directory), errno);
+        if (auto unlinked = unlink_files(root.get()); !unlinked) return unlinked;
+        if (auto detached = detach(root.get(), directory); !detached) return detached;
         found = true;
         own = own || source == kSourceOfOwnDirectory;
     }
