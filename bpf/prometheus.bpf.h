@@ -4,8 +4,8 @@
 #define RSSLAG_PROMETHEUS_BPF_H
 
 /* Printing stops at a task once this number is reached. Six lines of a group take less than 1.2 KiB, so the lines
- * of a task take less than 16 KiB. A group has 11 lines, and there are no more groups than tasks, so a fifth of the
- * tasks is enough to print all groups: the others may end while a reader waits between two reads. */
+ * of a task take less than 16 KiB. A group has 11 lines, and there are no more groups than tasks: less than a fifth
+ * of the tasks, rounded up, prints all groups. The other tasks may end between two reads. */
 #define LINES_PER_TASK 64
 
 enum family { RESIDENT, SWAP, PROCESSES, THREADS, INEXACT, FAMILIES };

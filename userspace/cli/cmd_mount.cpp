@@ -63,7 +63,7 @@ Run add_mount(CLI::App &app, const Common &common) {
         "Octal mode of the files; default: 0444, with --group 0440");
     command->add_option_function<std::string>(
         "--group", [typed](const std::string &group) { typed->group = group; },
-        "Group of the files, by name or number: only its members and root may read them");
+        "Group of the files, by name or number; the default mode is then 0440");
     return [typed, &common] {
         if (!common.command.empty()) return fail(bad("mount takes no -- CMD", ""));
         const auto options = options_of(*typed);

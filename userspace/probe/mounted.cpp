@@ -97,12 +97,12 @@ core::Status can_pin_files(const KernelTraits &traits) {
     std::vector<std::string_view> missing;
     if (!traits.task_iterator) missing.emplace_back("the BPF task iterator");
     if (!traits.task_iterator_by_group) missing.emplace_back("the iterator's filter by task");
-    if (!traits.loops) missing.emplace_back("bpf_loop or bpf_map_lookup_percpu_elem");
+    if (!traits.loops) missing.emplace_back("a helper (bpf_loop or bpf_map_lookup_percpu_elem)");
     if (missing.empty()) return core::success();
     return Error{
         Kind::Unsupported,
-        fmt::format("this kernel cannot provide the files of rsslag mount: it lacks {}", fmt::join(missing, ", ")), 0,
-        "use Linux 6.1 or later"};
+        fmt::format("this kernel cannot provide the files of rsslag mount: it lacks {}", fmt::join(missing, " and ")),
+        0, "use Linux 6.1 or later"};
 }
 
 core::Status pin_files(const KernelTraits &traits, const core::Machine &machine, int directory,

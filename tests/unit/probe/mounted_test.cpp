@@ -25,7 +25,7 @@ TEST(MountedFiles, ListOnlyWhatTheKernelLacks) {
     EXPECT_TRUE(refusal_of(traits).ends_with(": it lacks the iterator's filter by task"));
     traits.loops = false;
     EXPECT_TRUE(refusal_of(traits).ends_with(
-        ": it lacks the iterator's filter by task, bpf_loop or bpf_map_lookup_percpu_elem"));
+        ": it lacks the iterator's filter by task and a helper (bpf_loop or bpf_map_lookup_percpu_elem)"));
     traits = kernel_that_fits();
     traits.task_iterator = false;
     EXPECT_TRUE(refusal_of(traits).ends_with(": it lacks the BPF task iterator"));
