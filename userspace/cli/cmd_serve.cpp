@@ -121,7 +121,7 @@ int serve(const ServeOptions &options) {
     if (!listening) return fail(listening.error());
     std::string urls;
     for (const core::Fd &socket : *listening)
-        urls += fmt::format("http://{}/metrics\n", metrics::address_of(socket.get()));
+        urls += metrics::url_of(socket.get()) + "\n";
     system::StopSignals stop;
     auto reader = MetricsReader::open(*by, options.most, needed_capabilities(options));
     if (!reader) return fail(reader.error());

@@ -19,6 +19,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/text.h"
+
 namespace rsslag::metrics {
 namespace {
 
@@ -152,7 +154,7 @@ core::Result<std::vector<Fd>> listening_sockets(const std::string &address) {
     return sockets;
 }
 
-std::string address_of(int listening) {
+std::string url_of(int listening) {
     sockaddr_storage at{};
     socklen_t size = sizeof(at);
     std::array<char, NI_MAXHOST> host{};
@@ -160,9 +162,10 @@ std::string address_of(int listening) {
     if (getsockname(listening, reinterpret_cast<sockaddr *>(&at), &size) != 0 ||
         getnameinfo(reinterpret_cast<const sockaddr *>(&at), size, host.data(), host.size(), port.data(), port.size(),
                     NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-        return "?";
-    return at.ss_family == AF_INET6 ? fmt::format("[{}]:{}", host.data(), port.data())
-                                    : fmt::format("{}:{}", host.data(), port.data());
+        return "at an address that cannot be read";
+    if (at.ss_family == AF_UNIX) return fmt::format("unix:{}", core::printable(port.data()));
+    return at.ss_family == AF_INET6 ? fmt::format("http://[{}]:{}/metrics", host.data(), port.data())
+                                    : fmt::format("http://{}:{}/metrics", host.data(), port.data());
 }
 
 struct Endpoint::State {

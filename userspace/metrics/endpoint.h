@@ -33,11 +33,11 @@ using Answer = std::function<Response(const Request &)>;
 /// Kind::BadInput: a socket does not listen, or the address is malformed; Kind::Denied or Kind::Io: a system call
 /// failed.
 core::Result<std::vector<core::Fd>> listening_sockets(const std::string &address);
-/// "127.0.0.1:9435" of a listening socket.
-std::string address_of(int listening);
+/// "http://127.0.0.1:9435/metrics" of a listening socket, or "unix:/run/rsslag.sock".
+std::string url_of(int listening);
 
-/// Handles GET and HEAD only. Closes a connection that has sent no complete request within ten seconds. If more than
-/// 256 connections have sent no request, closes the oldest of them. Each has 16 kB of memory for its headers, and 144
+/// Handles GET and HEAD only. Closes a connection whose request and answer take more than ten seconds. If more than 256
+/// connections wait for either, closes the one that waits longest. Each has 16 kB of memory for its headers, and 144
 /// kB for the part of a response that it does not read.
 class Endpoint {
   public:

@@ -5,7 +5,9 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <map>
 #include <sstream>
 #include <utility>
 
@@ -151,7 +153,9 @@ void Families::losses() {
                                static_cast<double>(from_.trace->losses.sent)));
     MetricFamily &family =
         begin("rsslag_trace_lost_records_total", "Records that were lost, by cause.", MetricType::Counter);
-    for (const auto &[cause, count] : from_.trace->losses.by_cause)
+    std::map<std::string, std::uint64_t> by_cause = from_.trace->losses.by_cause;
+    by_cause.try_emplace("unreadable", 0);  // increase() does not count the first value of a series
+    for (const auto &[cause, count] : by_cause)
         add(family, {{"cause", cause}}, static_cast<double>(count));
     const core::Totals &missed = from_.trace->missed;
     MetricFamily &processes = begin("rsslag_trace_missed_processes_total",
@@ -286,15 +290,19 @@ std::string_view content_type(Format format) {
 }
 
 Format accepted(std::string_view accept) {
-    double open_metrics = 0, other = 0;
+    constexpr std::array<std::string_view, 3> kOthers{"text/plain", "text/*", "*/*"};  // the most specific one counts
+    std::array<std::optional<double>, kOthers.size()> others;
+    double open_metrics = 0;
     while (!accept.empty()) {
         const MediaRange range = read_range(take_until(accept, ','));
-        if (range.type == "application/openmetrics-text") {
-            open_metrics = std::max(open_metrics, range.version.value_or("1.0.0") == "1.0.0" ? range.quality : 0);
-        } else if (range.type == "text/plain" || range.type == "text/*" || range.type == "*/*") {
-            other = std::max(other, range.quality);
-        }
+        if (range.type == "application/openmetrics-text" && range.version.value_or("1.0.0") == "1.0.0")
+            open_metrics = std::max(open_metrics, range.quality);
+        const auto found = std::ranges::find(kOthers, range.type);
+        if (found == kOthers.end()) continue;
+        std::optional<double> &quality = others.at(static_cast<std::size_t>(found - kOthers.begin()));
+        quality = std::max(quality.value_or(0), range.quality);
     }
+    const double other = others[0].value_or(others[1].value_or(others[2].value_or(0)));
     return open_metrics > 0 && open_metrics >= other ? Format::OpenMetrics : Format::Prometheus;
 }
 

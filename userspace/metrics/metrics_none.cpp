@@ -20,7 +20,7 @@ core::Status supported() {
 core::Result<std::vector<core::Fd>> listening_sockets(const std::string & /*address*/) {
     return supported().error();
 }
-std::string address_of(int /*listening*/) {
+std::string url_of(int /*listening*/) {
     return "";
 }
 

@@ -5,6 +5,8 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -20,6 +22,8 @@ constexpr std::string_view kRequest = "GET / HTTP/1.0\r\n\r\n";
 /// A client that has sent its request.
 Fd client_of(const sockaddr_in &address) {
     Fd client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const int small = 65536;  // whatever net.ipv4.tcp_rmem is
+    EXPECT_EQ(setsockopt(client.get(), SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
     EXPECT_EQ(connect(client.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)), 0);
     EXPECT_EQ(send(client.get(), kRequest.data(), kRequest.size(), 0), static_cast<ssize_t>(kRequest.size()));
     return client;
@@ -84,6 +88,23 @@ TEST(Endpoint, AnswersOnEachSocket) {
         const Fd client = client_of(address);
         EXPECT_TRUE(served.answer_to(client).ends_with("\r\n\r\nbody\n"));
     }
+}
+
+TEST(Endpoint, PrintsTheUrlOfASocket) {
+    const Fd tcp = std::move(listening_sockets("127.0.0.1:0")->front());
+    sockaddr_in address{};
+    socklen_t size = sizeof(address);
+    ASSERT_EQ(getsockname(tcp.get(), reinterpret_cast<sockaddr *>(&address), &size), 0);
+    EXPECT_EQ(url_of(tcp.get()), "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/metrics");
+
+    const Fd local(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const std::string path = testing::TempDir() + "rsslag-" + std::to_string(getpid()) + ".sock";
+    sockaddr_un at{AF_UNIX, {}};
+    path.copy(at.sun_path, sizeof(at.sun_path) - 1);
+    ASSERT_EQ(bind(local.get(), reinterpret_cast<const sockaddr *>(&at), sizeof(at)), 0);
+    EXPECT_EQ(url_of(local.get()), "unix:" + path);
+    unlink(path.c_str());
+    EXPECT_EQ(url_of(-1), "at an address that cannot be read");
 }
 
 TEST(Endpoint, SendsTheSharedTextBeforeTheBody) {

@@ -78,6 +78,7 @@ TEST(Exposition, HasTheMetricsOfTracedProcesses) {
              R"(rsslag_traced_peak_uncertainty_bytes{comm="job"} 8192)",
              R"(rsslag_trace_records_total 7)",
              R"(rsslag_trace_lost_records_total{cause="ring_full"} 2)",
+             R"(rsslag_trace_lost_records_total{cause="unreadable"} 0)",
              R"(rsslag_trace_missed_processes_total{cause="read_late"} 3)",
              R"(rsslag_trace_missed_processes_total{cause="not_attached"} 0)",
              R"(rsslag_trace_missed_processes_total{cause="search_failed"} 1)",
@@ -120,6 +121,8 @@ TEST(Exposition, OpenMetricsIsForWhoAsksForIt) {
     EXPECT_EQ(accepted("application/openmetrics-text;q=0"), Format::Prometheus);
     EXPECT_EQ(accepted("text/plain;version=0.0.4;q=1,application/openmetrics-text;q=0.1"), Format::Prometheus);
     EXPECT_EQ(accepted("application/openmetrics-text;q=0.5,*/*"), Format::Prometheus);
+    EXPECT_EQ(accepted("application/openmetrics-text;q=0.5,text/plain;q=0.1,*/*;q=0.9"), Format::OpenMetrics);
+    EXPECT_EQ(accepted("application/openmetrics-text;q=0.5,text/*;q=0,*/*"), Format::OpenMetrics);
     EXPECT_EQ(accepted("application/openmetrics-text-foo"), Format::Prometheus);
     EXPECT_EQ(accepted("text/html;x=application/openmetrics-text"), Format::Prometheus);
     EXPECT_EQ(accepted("application/openmetrics-text;version=0.0.1"), Format::Prometheus);
