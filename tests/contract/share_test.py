@@ -85,6 +85,13 @@ class Dashboard(unittest.TestCase):
         self.assertEqual(set(kinds), {'comm', 'exe', 'user', 'cgroup', 'unit'})
         for expression in expressions(dashboard):
             self.assertEqual([kind for kind in kinds if re.search(rf'\b{kind}\b', expression)], [], expression)
+            if re.search(r'by \([^)]*\$by', expression):  # else it also sums up the machines with another --by, in one group
+                self.assertRegex(expression, r'\$by(=~"\$group"|!="")')
+
+    def test_all_is_one_pattern(self):
+        """Else Grafana lists each name in each query."""
+        dashboard = json.loads((SHARE / 'grafana' / 'rsslag.json').read_text())
+        self.assertEqual({of.get('allValue') for of in dashboard['templating']['list'] if of.get('includeAll')}, {'.+'})
 
     @needs('promtool')
     def test_its_queries_can_be_parsed(self):
