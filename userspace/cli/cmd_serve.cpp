@@ -51,15 +51,15 @@ class Server {
         if (request.path == "/") return {200, "text/plain; charset=utf-8", "rsslag: metrics are at /metrics\n"};
         if (request.path != "/metrics")
             return {404, "text/plain; charset=utf-8", "not found: metrics are at /metrics\n"};
-        exporter_.requests++;
-        if (const Status fresh = refresh(); !fresh) {
+        const Status fresh = refresh();
+        exporter_.count_request(system::cpu_seconds());
+        if (!fresh) {
             spdlog::warn("{}", fresh.error().what);
             return {503, "text/plain; charset=utf-8", fresh.error().what + "\n"};
         }
         const metrics::Format format = metrics::accepted(request.accept);
         Text &text = texts_[format];
         if (!text) text = std::make_shared<const std::string>(metrics::text(*exposition_, format));
-        exporter_.cpu_seconds = system::cpu_seconds();
         return {200, std::string(metrics::content_type(format)), metrics::text(exporter_, format), text};
     }
 
@@ -71,15 +71,14 @@ class Server {
         if (exposition_ && now - read_at_ < max_age_) return core::success();
         auto exposition = reader_.read();
         if (!exposition) {
-            exporter_.failures++;
+            exporter_.count_failure();
             return exposition.error();
         }
         if (tracer_) exposition->trace = tracer_->read();
         exposition_ = std::move(*exposition);
         texts_.clear();
         read_at_ = now;
-        exporter_.readings++;
-        exporter_.resident_bytes = reader_.own_resident_bytes();
+        exporter_.count_reading(reader_.own_resident_bytes());
         return core::success();
     }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "metrics/exposition.h"
 
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
 #include <prometheus/metric_family.h>
+#include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
@@ -207,19 +210,6 @@ std::vector<MetricFamily> families(const Exposition &exposition) {
     return all.take();
 }
 
-std::vector<MetricFamily> families(const Exporter &exporter) {
-    const auto count = [](const char *name, const char *help, double value) {
-        return single(name, help, MetricType::Counter, value);
-    };
-    return {count("rsslag_readings_total", "Readings of all processes since the start.",
-                  static_cast<double>(exporter.readings)),
-            count("rsslag_reading_failures_total", "Readings that failed.", static_cast<double>(exporter.failures)),
-            count("rsslag_requests_total", "Answered requests.", static_cast<double>(exporter.requests)),
-            count("rsslag_exporter_cpu_seconds_total", "CPU time of the exporter.", exporter.cpu_seconds),
-            single("rsslag_exporter_resident_memory_bytes", "Resident memory of the exporter.", MetricType::Gauge,
-                   static_cast<double>(exporter.resident_bytes))};
-}
-
 /// In OpenMetrics the name of a counter family lacks the _total of its samples.
 std::string as_open_metrics(std::string_view prometheus) {
     std::string text;
@@ -284,6 +274,24 @@ MediaRange read_range(std::string_view text) {
 
 }  // namespace
 
+/// Series that exist from the start to the end, unlike those of an Exposition.
+struct Exporter::Metrics {
+    prometheus::Counter &counter(const char *name, const char *help) {
+        return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
+    }
+
+    prometheus::Registry registry;
+    prometheus::Counter &readings = counter("rsslag_readings_total", "Readings of all processes since the start.");
+    prometheus::Counter &failures = counter("rsslag_reading_failures_total", "Readings that failed.");
+    prometheus::Counter &requests = counter("rsslag_requests_total", "Answered requests.");
+    prometheus::Counter &cpu = counter("rsslag_exporter_cpu_seconds_total", "CPU time of the exporter.");
+    prometheus::Gauge &resident = prometheus::BuildGauge()
+                                      .Name("rsslag_exporter_resident_memory_bytes")
+                                      .Help("Resident memory of the exporter.")
+                                      .Register(registry)
+                                      .Add({});
+};
+
 std::string_view content_type(Format format) {
     return format == Format::OpenMetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
                                          : "text/plain; version=0.0.4; charset=utf-8";
@@ -314,8 +322,25 @@ std::string text(const Exposition &exposition, Format format) {
     return serialized(families(exposition), format);
 }
 
+Exporter::Exporter() : metrics_(std::make_unique<Metrics>()) {}
+Exporter::~Exporter() = default;
+
+void Exporter::count_reading(std::int64_t resident_bytes) {
+    metrics_->readings.Increment();
+    metrics_->resident.Set(static_cast<double>(resident_bytes));
+}
+
+void Exporter::count_failure() {
+    metrics_->failures.Increment();
+}
+
+void Exporter::count_request(double cpu_seconds) {
+    metrics_->requests.Increment();
+    metrics_->cpu.Increment(cpu_seconds - metrics_->cpu.Value());
+}
+
 std::string text(const Exporter &exporter, Format format) {
-    return serialized(families(exporter), format) + (format == Format::OpenMetrics ? "# EOF\n" : "");
+    return serialized(exporter.metrics_->registry.Collect(), format) + (format == Format::OpenMetrics ? "# EOF\n" : "");
 }
 
 }  // namespace rsslag::metrics

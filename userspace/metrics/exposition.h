@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,14 +37,27 @@ struct Exposition {
     std::optional<Trace> trace;
 };
 
-/// Totals of an exporter that keeps running.
-struct Exporter {
-    std::uint64_t readings = 0, failures = 0, requests = 0;
-    double cpu_seconds = 0;
-    std::int64_t resident_bytes = 0;
-};
-
 enum class Format : std::uint8_t { Prometheus, OpenMetrics };
+
+/// The metrics of an exporter that keeps running, which change with each request.
+class Exporter {
+  public:
+    Exporter();
+    ~Exporter();
+    Exporter(const Exporter &) = delete;
+    Exporter &operator=(const Exporter &) = delete;
+
+    /// All processes were read; rsslag's own exact RSS is `resident_bytes`.
+    void count_reading(std::int64_t resident_bytes);
+    void count_failure();
+    /// `cpu_seconds`: CPU time of this process since its start.
+    void count_request(double cpu_seconds);
+
+  private:
+    struct Metrics;
+    friend std::string text(const Exporter &exporter, Format format);
+    std::unique_ptr<Metrics> metrics_;
+};
 
 /// The Content-Type of a format.
 std::string_view content_type(Format format);
@@ -55,7 +69,7 @@ Format accepted(std::string_view accept);
 /// Values in base units (bytes, seconds). Names of groups are printable(), a comm in ASCII, and escaped as the format
 /// requires. OpenMetrics requires the text of an exporter after it.
 std::string text(const Exposition &exposition, Format format);
-/// The metrics of the exporter itself, which change with each request, and the end of the text.
+/// The metrics of the exporter itself, and the end of the text.
 std::string text(const Exporter &exporter, Format format);
 
 }  // namespace rsslag::metrics

@@ -35,6 +35,13 @@ std::chrono::milliseconds Endpoint::patience() const {
 }
 void Endpoint::run() {}
 
+struct Exporter::Metrics {};
+Exporter::Exporter() = default;
+Exporter::~Exporter() = default;
+void Exporter::count_reading(std::int64_t /*resident_bytes*/) {}
+void Exporter::count_failure() {}
+void Exporter::count_request(double /*cpu_seconds*/) {}
+
 std::string_view content_type(Format /*format*/) {
     return "";
 }

@@ -92,10 +92,18 @@ TEST(Exposition, HasTheMetricsOfTracedProcesses) {
 
 TEST(Exposition, AnExporterCountsWhatItDoes) {
     Exporter exporter;
-    exporter.requests = 7;
+    for (int seconds = 1; seconds <= 7; ++seconds)
+        exporter.count_request(seconds);
+    exporter.count_reading(1000);
+    exporter.count_reading(2000);
+    exporter.count_failure();
     EXPECT_TRUE(lines_with(text(exposition(), Format::Prometheus), "requests").empty());
-    EXPECT_EQ(lines_with(text(exporter, Format::Prometheus), "rsslag_requests_total 7").size(), 1U);
-    EXPECT_EQ(lines_with(text(exporter, Format::Prometheus), "# TYPE rsslag_requests_total counter").size(), 1U);
+    const std::string result = text(exporter, Format::Prometheus);
+    for (const char *const line :
+         {"rsslag_readings_total 2", "rsslag_reading_failures_total 1", "rsslag_requests_total 7",
+          "rsslag_exporter_cpu_seconds_total 7", "rsslag_exporter_resident_memory_bytes 2000",
+          "# TYPE rsslag_requests_total counter", "# TYPE rsslag_exporter_resident_memory_bytes gauge"})
+        EXPECT_EQ(lines_with(result, line).size(), 1U) << line;
 }
 
 TEST(Exposition, PrometheusGetsTheFormatThatItPrefers) {
