@@ -12,7 +12,7 @@ import time
 import unittest
 
 import contract
-from contract import Children, Held, TracingTest, environment, long_only, needs_root, rsslag, snapshot, wait_until
+from contract import Children, Held, TracingTest, emulated, environment, long_only, needs_root, rsslag, snapshot, wait_until
 from serve_test import Serving
 
 NODE_EXPORTER = 'prometheus-node-exporter'
@@ -158,7 +158,8 @@ class Load(TracingTest):
         print(f'of {len(took)} responses: median {1000 * took[len(took) // 2]:.1f} ms, 99 % {1000 * took[len(took) * 99 // 100]:.1f} ms; '
               f'grew {grew} kB')
         self.assertEqual((len(took), wrong), (SCRAPERS * A_SECOND * SECONDS, []))
-        self.assertLess(took[len(took) * 99 // 100], 0.05)
+        if not emulated():
+            self.assertLess(took[len(took) * 99 // 100], 0.05)
         self.assertLess(grew, 1024)
 
 
