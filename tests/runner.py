@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs steps one after the other, each with a time limit and its own log, and ends all processes that a step leaves behind.
+"""Runs steps one after the other, each with a time limit, its own log and its own temporary directory, and ends all processes that a
+step leaves behind.
 
 A step is a command. This process is the subreaper of its descendants (prctl PR_SET_CHILD_SUBREAPER), so no process of one step runs
 during the next one."""
@@ -21,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LOGS = ROOT / 'build/test-logs'
 SKIPPED = 77  # status of a command that cannot run here; the last line of its log is the reason
 GRACE = 10  # seconds from SIGTERM to SIGKILL
+FREED = 10  # seconds until the kernel has freed the BPF programs of processes that ended: it frees them from a work queue
 
 
 @dataclass(frozen=True)
@@ -152,10 +154,28 @@ def directories_below(root, what):
 
 
 def machine():
-    """Everything on this machine that a test may leave behind."""
+    """Everything on this machine that a test may leave behind, but for files in the temporary directory of its step."""
     own = re.compile('rsslag|crowd-|tmp|rehearsal')
     return (programs() | mounts() | files_in(Path('/sys/fs/bpf'), 'pin') | directories_below(Path('/sys/fs/cgroup'), 'cgroup') |
             files_in(Path(tempfile.gettempdir()), 'file', lambda path: own.match(path.name)))
+
+
+def left_since(before):
+    """What is on this machine now and was not in `before`. Waits for programs that the kernel is about to free."""
+    end = time.monotonic() + FREED
+    left = machine() - before
+    while any(each.startswith('program') for each in left) and time.monotonic() < end:
+        time.sleep(0.1)
+        left = machine() - before
+    return sorted(left)
+
+
+def remove(directory):
+    """Removes a temporary directory and returns what was in it. With a mount below it stays: the files there may be others'."""
+    found = [f'file {directory.name}/{path.name}' for path in sorted(directory.iterdir())]
+    if not any(line.split()[1].startswith(f'{directory}/') for line in Path('/proc/self/mounts').read_text().splitlines()):
+        shutil.rmtree(directory, ignore_errors=True)
+    return found
 
 
 # Logs
@@ -234,6 +254,7 @@ def remembered(of):
 class Runner:
     def __init__(self):
         self.outcomes = []
+        self.directories = []  # the temporary directories of the steps that run
         self.tree = tree()
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -262,7 +283,7 @@ class Runner:
                     self.ended(step, status, why, time.monotonic() - begun, cpu)
             running = [one for one in running if one[1].returncode is None]
             time.sleep(0.05)
-        left = [f'process {name}' for name in end_all(os.getpid())] + sorted(machine() - before)
+        left = [f'process {name}' for name in end_all(os.getpid())] + self.remove_directories() + left_since(before)
         if left and ready:
             say(f'      {"and ".join(step.name for step in ready)} left on this machine: ' + '; '.join(left))
 
@@ -285,9 +306,17 @@ class Runner:
         return LOGS / f'{step.name}.log'
 
     def begin(self, step):
+        directory = tempfile.mkdtemp(prefix='rsslag-')
+        os.chmod(directory, 0o1777)  # as /tmp: tests change their user
+        self.directories.append(Path(directory))
         with open(self.log(step), 'wb') as log:
             return subprocess.Popen(step.command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                                    env={**os.environ, **dict(step.environment)}, start_new_session=True)
+                                    env={**os.environ, 'TMPDIR': directory, **dict(step.environment)}, start_new_session=True)
+
+    def remove_directories(self):
+        found = [name for directory in self.directories for name in remove(directory)]
+        self.directories = []
+        return found
 
     def ended(self, step, status, why, seconds, cpu):
         log = self.log(step)
@@ -343,6 +372,7 @@ def run_all(groups, resume=False):
             runner.run([step for step in group if step.name not in kept])
     except Stop as why:
         end_all(os.getpid())
+        runner.remove_directories()
         say(f'ended by {signal.Signals(why.number).name}')
         runner.table()
         sys.exit(128 + why.number)
