@@ -88,8 +88,8 @@ def gate():
         [Step('contract', ctest('build', '-L', 'gate', each=400), 250, 1500, **built)],
         [Step('live', live(f'--gtest_filter={QUIESCENT}'), 25, 600, **tracing)],
         # Samples of the steps `fuzz` and `inject`.
-        [Step('fuzz-sample', sh('build/tests/fuzz/sample_recording 25000 tests/fuzz/corpus/fuzz_recording/*'), 50, 600, **built),
-         Step('inject-sample', python('tests/inject/inject.py', RSSLAG, '--seconds', '60', *READING), 45, 600, **tracing)],
+        [Step('fuzz-sample', sh('build/tests/fuzz/sample_recording 25000 tests/fuzz/corpus/fuzz_recording/*'), 60, 600, **built),
+         Step('inject-sample', python('tests/inject/inject.py', RSSLAG, '--seconds', '60', *READING), 60, 600, **tracing)],
         [Step('completeness-events', completeness('events', '1'), 7, 300, **tracing)],
         [Step('completeness-counts', completeness('counts', '1'), 7, 300, **tracing)],
         [Step('known-truth', known_truth('--gate'), 8, 400, **tracing)],

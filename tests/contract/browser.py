@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 import unittest
 
+from contract import TIMEOUT
+
 CHROMIUM = shutil.which('chromium') or shutil.which('chromium-browser')
 needs_chromium = unittest.skipUnless(CHROMIUM, 'there is no chromium')
 
@@ -27,7 +29,8 @@ class Browser:
         self.process = subprocess.Popen(
             [CHROMIUM, '--headless=new', '--no-sandbox', '--disable-gpu', '--disable-background-networking', '--no-first-run',
              f'--user-data-dir={self.directory}', '--remote-debugging-pipe', '--window-size=1200,1600', *options],
-            preexec_fn=descriptors, close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            preexec_fn=descriptors, close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={**os.environ, 'TMPDIR': self.directory})
         os.close(to_it)
         os.close(from_it)
         self.buffer, self.last, self.session = b'', 0, None
@@ -45,8 +48,10 @@ class Browser:
         return self
 
     def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
+        # Killed, it would leave its other processes, which still write to the directory.
+        self.session = None
+        self.call('Browser.close')
+        self.process.wait(TIMEOUT)
         os.close(self.out)
         os.close(self.into)
         shutil.rmtree(self.directory, ignore_errors=True)

@@ -17,12 +17,13 @@ def needs_tmux(test):
 
 
 class Pane:
-    """A shell in a terminal until the end of the with block. Every wait has a deadline."""
+    """A shell in a terminal until the end of the with block. Every wait has a deadline. Its temporary files, such as the output of
+    CMD that rsslag keeps, are removed with it."""
 
     def __init__(self, columns=120, rows=36, **env):
         self.directory = tempfile.mkdtemp(prefix='rsslag-pane-')
         self.socket = os.path.join(self.directory, 'tmux')
-        self.env = environment(PS1='$ ', SHELL='/bin/sh', **env)
+        self.env = environment(**{'PS1': '$ ', 'SHELL': '/bin/sh', 'TMPDIR': self.directory, **env})
         self.tmux('-f', '/dev/null', 'new-session', '-d', '-x', str(columns), '-y', str(rows), 'exec env PS1="$ " sh -i')
         self.tmux('set', '-g', 'status', 'off')
         self.resize(columns, rows)
