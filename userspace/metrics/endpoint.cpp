@@ -7,6 +7,7 @@
 #include <netdb.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <unistd.h>
 
@@ -158,7 +159,7 @@ std::string url_of(int listening) {
     sockaddr_storage at{};
     socklen_t size = sizeof(at);
     std::array<char, NI_MAXHOST> host{};
-    std::array<char, NI_MAXSERV> port{};
+    std::array<char, sizeof(sockaddr_un::sun_path) + 1> port{};  // the path of a Unix socket
     if (getsockname(listening, reinterpret_cast<sockaddr *>(&at), &size) != 0 ||
         getnameinfo(reinterpret_cast<const sockaddr *>(&at), size, host.data(), host.size(), port.data(), port.size(),
                     NI_NUMERICHOST | NI_NUMERICSERV) != 0)

@@ -98,8 +98,9 @@ TEST(Endpoint, PrintsTheUrlOfASocket) {
     EXPECT_EQ(url_of(tcp.get()), "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/metrics");
 
     const Fd local(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const std::string path = testing::TempDir() + "rsslag-" + std::to_string(getpid()) + ".sock";
     sockaddr_un at{AF_UNIX, {}};
+    std::string path = testing::TempDir() + "rsslag-" + std::to_string(getpid()) + "-";
+    path.resize(sizeof(at.sun_path) - 1, 'x');  // the longest path
     path.copy(at.sun_path, sizeof(at.sun_path) - 1);
     ASSERT_EQ(bind(local.get(), reinterpret_cast<const sockaddr *>(&at), sizeof(at)), 0);
     EXPECT_EQ(url_of(local.get()), "unix:" + path);
