@@ -29,7 +29,7 @@ process = subprocess.Popen(sys.argv[1:])
 _, status, usage = os.wait4(process.pid, 0)
 print('ended', os.waitstatus_to_exitcode(status), round(usage.ru_utime + usage.ru_stime, 2), usage.ru_maxrss)
 '''
-ENDED = re.compile(r'^ended (-?\d+) ([\d.]+) (\d+)$', re.MULTILINE)
+ENDED = re.compile(r'^ended (-?\d+) ([\d.]+) (\d+) *$', re.MULTILINE)
 FOUND = re.compile('peak lag: |nothing lags in this recording')
 
 
@@ -51,7 +51,8 @@ class OnTheScreen(unittest.TestCase):
 
     def ended(self, pane, seconds=60):
         """Status, CPU seconds, bytes, and output of the run."""
-        said = pane.until(ENDED.search, seconds)
+        pane.until(ENDED.search, seconds)
+        said = pane.tmux('capture-pane', '-p', '-J')  # joins the lines of an output that is wider than the pane
         status, cpu, kb = ENDED.search(said).groups()
         return int(status), float(cpu), int(kb) << 10, said[:ENDED.search(said).start()].strip()
 
