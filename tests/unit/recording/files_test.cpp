@@ -2,11 +2,11 @@
 #include "recording/files.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -138,21 +138,14 @@ TEST_F(FilesTest, AFileOfAnotherProcessIsNeitherRenamedNorDeleted) {
 }
 
 TEST_F(FilesTest, TheOldFileStaysIfItCannotBeReplaced) {
-    put_there("trace");
+    const std::string longest(NAME_MAX, 'x');  // so the name of the new file, which is longer, is refused
+    put_there(longest);
     limited_.force = true;
-    rlimit before{};
-    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-    const int next = dup(STDERR_FILENO);
-    close(next);
-    rlimit none = before;
-    none.rlim_cur = static_cast<rlim_t>(next);
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-    const auto refused = Files::create(path_, limited_);
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    const auto refused = Files::create((directory_ / longest).string(), limited_);
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().err, EMFILE);
-    EXPECT_EQ(content("trace"), "mine");
-    EXPECT_EQ(names(), Names{"trace"});
+    EXPECT_EQ(refused.error().err, ENAMETOOLONG);
+    EXPECT_EQ(content(longest), "mine");
+    EXPECT_EQ(names(), Names{longest});
 }
 
 TEST_F(FilesTest, AFileThatIsReplacedLeavesNoOtherName) {
