@@ -142,6 +142,12 @@ def mounts():
     return {f'mount {fields[1]} ({fields[2]})' for fields in map(str.split, lines)}
 
 
+def mounts_below(directory):
+    """The innermost first."""
+    points = [line.split()[1] for line in Path('/proc/self/mounts').read_text().splitlines()]
+    return sorted((point for point in points if point.startswith(f'{directory}/')), reverse=True)
+
+
 def files_in(directory, what, only=lambda _: True):
     try:
         return {f'{what} {path}' for path in directory.iterdir() if only(path)}
@@ -171,9 +177,13 @@ def left_since(before):
 
 
 def remove(directory):
-    """Removes a temporary directory and returns what was in it. With a mount below it stays: the files there may be others'."""
+    """Removes a temporary directory and returns what was in it. If a file system stays mounted there, so does the directory: the files
+    below may be others'."""
     found = [f'file {directory.name}/{path.name}' for path in sorted(directory.iterdir())]
-    if not any(line.split()[1].startswith(f'{directory}/') for line in Path('/proc/self/mounts').read_text().splitlines()):
+    for point in mounts_below(directory):
+        found.append(f'mount {point}')
+        subprocess.run(['umount', '--lazy', point], check=False, stderr=subprocess.DEVNULL)
+    if not mounts_below(directory):
         shutil.rmtree(directory, ignore_errors=True)
     return found
 
@@ -255,6 +265,7 @@ class Runner:
     def __init__(self):
         self.outcomes = []
         self.directories = []  # the temporary directories of the steps that run
+        self.before = set()  # what was on this machine before these steps
         self.tree = tree()
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -263,7 +274,7 @@ class Runner:
 
     def run(self, group):
         """Runs the steps of a group concurrently; mostly there is one."""
-        before = machine()
+        self.before = machine()
         ready = [step for step in group if not self.cannot(step)]
         running = [(step, self.begin(step), time.monotonic()) for step in ready]
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -283,9 +294,7 @@ class Runner:
                     self.ended(step, status, why, time.monotonic() - begun, cpu)
             running = [one for one in running if one[1].returncode is None]
             time.sleep(0.05)
-        left = [f'process {name}' for name in end_all(os.getpid())] + self.remove_directories() + left_since(before)
-        if left and ready:
-            say(f'      {"and ".join(step.name for step in ready)} left on this machine: ' + '; '.join(left))
+        self.clean(' and '.join(step.name for step in ready))
 
     def cannot(self, step):
         failed = [need for need in step.needs if any(each.name == need and each.status == 'FAIL' for each in self.outcomes)]
@@ -313,10 +322,14 @@ class Runner:
             return subprocess.Popen(step.command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                                     env={**os.environ, 'TMPDIR': directory, **dict(step.environment)}, start_new_session=True)
 
-    def remove_directories(self):
-        found = [name for directory in self.directories for name in remove(directory)]
+    def clean(self, names):
+        """Ends the processes and removes the temporary files that the steps `names` left, and reports all that they left."""
+        left = [f'process {name}' for name in end_all(os.getpid())]
+        left += [name for directory in self.directories for name in remove(directory)]
         self.directories = []
-        return found
+        left += left_since(self.before)
+        if left and names:
+            say(f'      {names} left on this machine: ' + '; '.join(left))
 
     def ended(self, step, status, why, seconds, cpu):
         log = self.log(step)
@@ -372,8 +385,8 @@ def run_all(groups, resume=False):
             runner.run([step for step in group if step.name not in kept])
     except Stop as why:
         end_all(os.getpid())
-        runner.remove_directories()
         say(f'ended by {signal.Signals(why.number).name}')
+        runner.clean('the steps that ran')
         runner.table()
         sys.exit(128 + why.number)
     return runner

@@ -92,14 +92,29 @@ class Leftovers(Runs):
         self.assertIn('/a', text)
         self.assertEqual(self.directories(), [])
 
-    def test_keeps_a_directory_with_a_mount(self):
+    def removed_with_mount(self, unmounts):
+        """A directory with a mount, removed; the files below the mount are those of another file system."""
         directory = pathlib.Path(tempfile.mkdtemp(dir=self.logs))
         (directory / 'mnt').mkdir()
         (directory / 'mnt/file').touch()
-        mounts = f'proc /proc proc rw 0 0\nnone {directory}/mnt tmpfs rw 0 0\n'
-        with mock.patch.object(runner.Path, 'read_text', lambda path: mounts):
-            self.assertEqual(runner.remove(directory), [f'file {directory.name}/mnt'])
-        self.assertTrue((directory / 'mnt/file').exists())
+        mounted = [f'{directory}/mnt/below', f'{directory}/mnt']
+
+        def umount(words, **_):
+            if unmounts:
+                mounted.remove(words[-1])
+
+        def text(_):
+            return ''.join(f'none {point} tmpfs rw 0 0\n' for point in ['/proc', f'{directory}2', *reversed(mounted)])
+
+        with mock.patch.object(runner.Path, 'read_text', text), mock.patch.object(runner.subprocess, 'run', umount):
+            self.assertEqual(runner.remove(directory), [f'file {directory.name}/mnt', f'mount {directory}/mnt/below', f'mount {directory}/mnt'])
+        return directory
+
+    def test_unmounts_what_is_left_in_a_directory(self):
+        self.assertFalse(self.removed_with_mount(True).exists())
+
+    def test_keeps_a_directory_with_a_mount_that_stays(self):
+        self.assertTrue((self.removed_with_mount(False) / 'mnt/file').exists())
 
     def test_waits_for_programs_that_the_kernel_frees(self):
         readings = [{'no', 'program 7: tracing'}, {'no', 'program 7: tracing'}, {'no'}]
