@@ -66,8 +66,8 @@ std::uint64_t work_of(const event::Event &event, std::uint64_t known) {
 
 Analyzer::State::State(Facts given, AnalyzerOptions chosen)
     : facts(std::move(given)),
-      options(chosen),
-      records(chosen.observer != nullptr && chosen.observer->needs_records() ? chosen.observer : nullptr),
+      options(std::move(chosen)),
+      records(options.observer != nullptr && options.observer->needs_records() ? options.observer : nullptr),
       ledger(core::Ledger::Options{.scheme = facts.machine.scheme,
                                    .cpus = facts.machine.cpus_possible,
                                    .batch = facts.machine.batch().value_or(1),
@@ -274,7 +274,8 @@ void Analyzer::State::operator()(event::MappingListing &event) {
     mappings.emplace(t_ns, std::move(event.listing));
 }
 
-Analyzer::Analyzer(Facts facts, AnalyzerOptions options) : state_(std::make_unique<State>(std::move(facts), options)) {}
+Analyzer::Analyzer(Facts facts, AnalyzerOptions options)
+    : state_(std::make_unique<State>(std::move(facts), std::move(options))) {}
 Analyzer::~Analyzer() = default;
 Analyzer::Analyzer(Analyzer &&) noexcept = default;
 Analyzer &Analyzer::operator=(Analyzer &&) noexcept = default;

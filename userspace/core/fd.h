@@ -53,6 +53,7 @@ auto uninterrupted(const Call &call) {
 /// The words as execv(3) takes them; they must outlive it.
 inline std::vector<char *> arguments_of(const std::vector<std::string> &words) {
     std::vector<char *> arguments;
+    arguments.reserve(words.size() + 1);
     for (const std::string &word : words)
         arguments.push_back(const_cast<char *>(word.c_str()));
     arguments.push_back(nullptr);

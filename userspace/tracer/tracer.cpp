@@ -75,7 +75,7 @@ std::vector<int> host_tids(const core::CounterReading &counters) {
 }
 
 Tracer::State::State(std::unique_ptr<Source> kernel, Options chosen)
-    : options(chosen), source(std::move(kernel)), analyzer(facts_of(*source), analyzer_options(options)) {}
+    : options(std::move(chosen)), source(std::move(kernel)), analyzer(facts_of(*source), analyzer_options(options)) {}
 
 Tracer::Tracer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Tracer::~Tracer() = default;
@@ -98,11 +98,11 @@ core::Result<Tracer> Tracer::open(Options options) {
                                     .dropped = options.dropped,
                                     .stop_waiting = options.stop_waiting});
     if (!source) return source.error();
-    return over(std::move(*source), options);
+    return over(std::move(*source), std::move(options));
 }
 
 Tracer Tracer::over(std::unique_ptr<Source> source, Options options) {
-    return Tracer(std::make_unique<State>(std::move(source), options));
+    return Tracer(std::make_unique<State>(std::move(source), std::move(options)));
 }
 
 void Tracer::State::feed(event::Event event) {
