@@ -181,7 +181,7 @@ core::Result<std::vector<std::string>> with_command(const CLI::App &app, std::ve
 Error usage_error(const CLI::App &app, const std::vector<std::string> &typed, const CLI::ParseError &error) {
     const auto chosen = app.get_subcommands();
     const std::string help = chosen.empty() ? "rsslag" : "rsslag " + chosen.front()->get_name();
-    const Error plain{Kind::BadInput, error.what(), 0, "see " + help + " --help"};
+    Error plain{Kind::BadInput, error.what(), 0, "see " + help + " --help"};
     if (dynamic_cast<const CLI::ExtrasError *>(&error) == nullptr)
         return bad_value(error.what()).value_or(missing_value(error.what(), help).value_or(plain));
     const std::size_t at = first_unexpected(typed, app.remaining(true));

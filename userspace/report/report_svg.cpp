@@ -203,7 +203,7 @@ std::string report_svg(const Report &report) {
     for (std::size_t i = 0; i < panels; ++i)
         out += panel(report.processes[i], report, kHead + kPanel * static_cast<int>(i));
     if (without > 0)
-        out += text(kLeft, bottom + kRest / 2, "name",
+        out += text(kLeft, bottom + kRest / 2.0, "name",
                     fmt::format("{} more process{} without a panel", count(without), without == 1 ? "" : "es"));
     return out + "</svg>\n";
 }
