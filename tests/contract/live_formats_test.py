@@ -7,11 +7,12 @@ import os
 import re
 import signal
 import sys
+import tempfile
 import threading
 import unittest
 
 import contract
-from contract import BIDI, CONTROL, MEMBERS, Children, Held, TracingTest, environment, interpreter, needs_schema, set_comm
+from contract import BIDI, CONTROL, MEMBERS, Children, Held, TracingTest, environment, interpreter, needs_schema, rsslag, set_comm
 from hostile_names_test import NAMES, kept, undo
 from live import Live, Told, assert_trace, live
 
@@ -204,6 +205,21 @@ class Events(TracingTest):
             self.assertIn(words, ran.out)
         if 'scheme thread' not in ran.out:  # there a fault has no record of its own
             self.assertIn('  fault 0x', ran.out)
+
+    def test_the_names_of_columns_stand_above_rows_of_ticks_only(self):
+        with tempfile.TemporaryDirectory() as directory:
+            file = os.path.join(directory, 'trace.rsslag')
+            traced = live('--events', '--follow', '--record', file, '--', 'sh', '-c', 'true & wait')
+            for ran in (traced, rsslag('replay', '--events', '--format', 'lines', file)):
+                self.assertEqual((ran.status, ran.err), (0, ''), ran)
+                kinds = ''.join(map(self.kind_of_line, ran.lines))
+                self.assertRegex(kinds, 'er*.*hr')  # (e)vents, then a (h)eading and a (r)ow
+                self.assertNotRegex(kinds, 'er|h[^r]|rh|^r', ran.out)
+
+    @staticmethod
+    def kind_of_line(line):
+        kinds = (('h', 'TIME '), ('r', r'\d\d:\d\d:\d\d '), ('e', r' +\d+\.\d{6}  '))
+        return next((kind for kind, start in kinds if re.match(start, line)), 'o')
 
 
 class Names(TracingTest):

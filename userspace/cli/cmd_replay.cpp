@@ -110,7 +110,7 @@ int replay_file(const ReplayOptions &options, const documents::TextStyle &style,
                                                                : session::Format::Lines;
     // Text lists threads only with --threads; JSON contains those that were recorded.
     session::TickWriter writer(format, chosen.threads.value_or(core::ThreadChoice{core::ThreadChoice::Which::None, 0}),
-                               style);
+                               style, options.events);
     return TextReplay(writer, budget, from_ns, options.events).run(options.file, chosen);
 }
 

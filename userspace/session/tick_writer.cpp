@@ -27,7 +27,7 @@ Status TickWriter::head(screen::ScreenFacts facts) {
     switch (format_) {
         case Format::Screen: break;
         case Format::Csv: return print(documents::csv_header());
-        case Format::Lines: return print(documents::line_header(style_));
+        case Format::Lines: named_ = !events_; return named_ ? print(documents::line_header(style_)) : core::success();
         case Format::Jsonl:
         case Format::Progress:
         case Format::Silent: return core::success();
@@ -101,7 +101,10 @@ void TickWriter::on_tick(core::Tick tick) {
         case Format::Jsonl: waiting_ += documents::tick_json(tick); break;
         case Format::Csv: waiting_ += documents::tick_csv(tick, dropped()); break;
         case Format::Screen:
-        case Format::Lines: waiting_ += documents::tick_lines(tick, style_, threads_); break;
+        case Format::Lines:
+            if (!std::exchange(named_, true)) waiting_ += documents::line_header(style_);
+            waiting_ += documents::tick_lines(tick, style_, threads_);
+            break;
         case Format::Progress:
         case Format::Silent: break;
     }
@@ -110,11 +113,13 @@ void TickWriter::on_tick(core::Tick tick) {
 
 void TickWriter::on_update(const core::EventLine &line) {
     if (format_ == Format::Csv) return;
+    named_ = false;
     waiting_ += format_ == Format::Jsonl ? documents::event_json(line) : documents::event_text(line, style_);
 }
 
 void TickWriter::on_task(const core::TaskLine &line) {
     if (format_ == Format::Csv) return;
+    named_ = false;
     waiting_ += format_ == Format::Jsonl ? documents::task_json(line) : documents::task_text(line, style_);
 }
 

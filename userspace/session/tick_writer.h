@@ -22,8 +22,8 @@ namespace rsslag::session {
 /// Kind::Io if stdout cannot be written, except if its reader has closed it (unread()).
 class TickWriter : public analysis::TraceObserver {
   public:
-    /// `events`: a live trace that it observes must pass single records, too; not on a screen. A replay passes records
-    /// in any case, and the lines about shared memory come after all rows of a tick.
+    /// `events`: a live trace that it observes must pass single records, too; not on a screen. Their lines have labels
+    /// and no columns: the names of the columns come above the rows of a tick, again after each such line.
     TickWriter(Format format, const core::ThreadChoice &threads, documents::TextStyle style, bool events = false)
         : format_(format),
           threads_(threads.which != core::ThreadChoice::Which::None),
@@ -84,6 +84,7 @@ class TickWriter : public analysis::TraceObserver {
     std::map<std::string, std::vector<int>> shared_;  ///< PIDs that share an mm, by mm id, as last printed
     std::optional<core::Summary> summary_;
     std::uint64_t reported_ = 0;  ///< number of ticks
+    bool named_ = false;          ///< the lines written last are rows below the names of their columns
     bool unread_ = false;
 };
 
