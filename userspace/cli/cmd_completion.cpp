@@ -9,7 +9,6 @@
 #include "exit_status.h"
 #include "rsslag_completions.h"
 #include "system/privileges.h"
-#include "terminal/output.h"
 
 namespace rsslag::cli {
 
@@ -26,9 +25,7 @@ Run add_completion(CLI::App &app, const Common &common) {
         if (script == nullptr && (!shell->empty() || common.command.empty())) {
             return fail({core::Kind::BadInput, "no supported shell given", 0, "use bash, zsh or fish"});
         }
-        const core::Status printed =
-            terminal::print(script != nullptr ? script : offer_text(offer(app, common.command)));
-        return printed ? kDone : fail(printed.error());
+        return print(script != nullptr ? script : offer_text(offer(app, common.command)));
     };
 }
 

@@ -47,8 +47,7 @@ int list_workloads() {
     std::string text;
     for (const workload::Workload &each : workload::all())
         text += fmt::format("{:<20} {}\n", each.name, each.summary);
-    const core::Status printed = terminal::print(text);
-    return printed ? kDone : fail(printed.error());
+    return print(text);
 }
 
 /// --hold and --for.
@@ -114,8 +113,7 @@ int demonstrate(Reader &reader, const DemoOptions &options, const documents::Tex
     if (!process) return fail(process.error());
     auto document = reader.document();
     document.processes.push_back(std::move(*process));
-    const core::Status printed = terminal::print(shown(document, options.json, style));
-    return printed ? kDone : fail(printed.error());
+    return print(shown(document, options.json, style));
 }
 
 int demonstrate(const DemoOptions &options, const documents::TextStyle &style) {

@@ -7,7 +7,6 @@
 #include "exit_status.h"
 #include "system/diagnosis.h"
 #include "system/privileges.h"
-#include "terminal/output.h"
 
 namespace rsslag::cli {
 
@@ -20,9 +19,7 @@ Run add_doctor(CLI::App &app, const Common &common) {
         if (!common.command.empty()) return fail({core::Kind::BadInput, "doctor takes no -- CMD", 0, ""});
         const core::DoctorReport report = system::diagnose();
         if (const core::Status dropped = system::keep_only({}); !dropped) return fail(dropped.error());
-        const core::Status printed =
-            terminal::print(*json ? documents::doctor_json(report) : documents::doctor_text(report));
-        const int written = printed ? kDone : fail(printed.error());
+        const int written = print(*json ? documents::doctor_json(report) : documents::doctor_text(report));
         return report.tracing_works() || written != kDone ? written : kNotAllowed;
     };
 }

@@ -5,18 +5,9 @@
 #include "command_line.h"
 #include "commands.h"
 #include "exit_status.h"
-#include "terminal/output.h"
 #include "version.h"
 
 namespace rsslag::cli {
-namespace {
-
-int print(const std::string &text) {
-    const core::Status printed = terminal::print(text);
-    return printed ? kDone : fail(printed.error());
-}
-
-}  // namespace
 
 Run add_help(CLI::App &app, const Common &common) {
     auto name = std::make_shared<std::string>();

@@ -14,7 +14,6 @@
 #include "system/machine.h"
 #include "system/privileges.h"
 #include "system/targets.h"
-#include "terminal/output.h"
 #include "terminal/style.h"
 
 namespace rsslag::cli {
@@ -60,10 +59,8 @@ int mem(const MemOptions &options, const documents::TextStyle &style) {
     document->page_size = host.machine.page_size;
     if (document->has_status()) document->status_shows = system::experiment().status;
     const std::size_t most = options.all ? static_cast<std::size_t>(-1) : 40;
-    const core::Status printed =
-        terminal::print(options.json ? documents::mem_json(*document, options.each)
-                                     : documents::mem_text(*document, options.each, most, style));
-    return printed ? kDone : fail(printed.error());
+    return print(options.json ? documents::mem_json(*document, options.each)
+                              : documents::mem_text(*document, options.each, most, style));
 }
 
 }  // namespace

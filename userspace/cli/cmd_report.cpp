@@ -81,8 +81,7 @@ std::string text_of(const ReportOptions &options, const Report &report, const st
 }
 
 int show(const ReportOptions &options, const Report &report, const std::string &text) {
-    const Status printed = terminal::print(text);
-    const int written = printed ? kDone : fail(printed.error());
+    const int written = print(text);
     const int checked = check_claims(report::evaluate(options.claims.claims, report), written);
     if (!options.claims.claims.empty() && report.processes.empty() && checked == kDone)
         return no_process(report.ending, "the recording contains no process");

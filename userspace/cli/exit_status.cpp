@@ -32,6 +32,11 @@ int fail(const core::Error &error) {
     return exit_status(error.kind);
 }
 
+int print(const std::string &text) {
+    const core::Status printed = terminal::print(text);
+    return printed ? kDone : fail(printed.error());
+}
+
 std::string unread_text(const std::vector<core::FailedTarget> &unread) {
     if (unread.size() == 1) return unread.front().reason;
     constexpr std::size_t kMost = 20;

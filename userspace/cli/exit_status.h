@@ -22,6 +22,9 @@ int exit_status(core::Kind kind);
 /// closed the pipe, prints nothing and returns kDone.
 int fail(const core::Error &error);
 
+/// Prints the text to stdout and returns kDone, or else what fail() returns.
+int print(const std::string &text);
+
 /// One line about processes that match a pattern but could not be read: their number and PIDs, and the first reason.
 std::string unread_text(const std::vector<core::FailedTarget> &unread);
 

@@ -43,10 +43,7 @@ int parse_error(const CLI::App &app, const std::vector<std::string> &typed, cons
     if (error.get_exit_code() != 0) return fail(usage_error(app, typed, error));
     const bool version = dynamic_cast<const CLI::CallForVersion *>(&error) != nullptr;
     const auto chosen = app.get_subcommands();
-    const core::Status printed = terminal::print(version          ? version_text()
-                                                 : chosen.empty() ? app.help()
-                                                                  : chosen.front()->help(app.get_name()));
-    return printed ? kDone : fail(printed.error());
+    return print(version ? version_text() : chosen.empty() ? app.help() : chosen.front()->help(app.get_name()));
 }
 
 int run(int argc, char **argv) {
