@@ -28,6 +28,12 @@ class Help(unittest.TestCase):
                             'demo', 'mount', 'umount'):
                 self.assertRegex(text, rf'(?m)^ +{command} ')
 
+    def test_help_says_last_what_an_option_excludes(self):
+        text = self.shown('maps', '--help')
+        self.assertRegex(text, r'(?m)^  -x   .*; not with -X$')
+        self.assertRegex(self.shown('report', '--help'), r'(?m)^  --diff FILE   .*; not with --html or --svg$')
+        self.assertNotIn('Excludes', text)
+
     def test_help_of_a_command_names_its_options_and_the_program(self):
         text = self.shown('snapshot', '--help')
         for option in ('-p', '--comm', '--cgroup', '-u', '--json', '--no-walk', '--check', '--repeat', '--interval',

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Parses the command line, runs the chosen command and returns its exit status.
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <csignal>
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +42,21 @@ bool needs_only_files(std::string_view command) {
     return command == "replay" || command == "report" || command == "export";
 }
 
+/// Names the options that an option excludes after its description; CLI11 would name them before it.
+class HelpText : public CLI::Formatter {
+    std::string make_option_opts(const CLI::Option *option) const override {
+        const std::string text = Formatter::make_option_opts(option);
+        return text.substr(0, text.find(" " + get_label("Excludes") + ":"));
+    }
+    std::string make_option_desc(const CLI::Option *option) const override {
+        std::set<std::string> names;
+        for (const CLI::Option *other : option->get_excludes())
+            names.insert(other->get_name());
+        return option->get_description() +
+               (names.empty() ? "" : fmt::format("; not with {}", fmt::join(names, " or ")));
+    }
+};
+
 int parse_error(const CLI::App &app, const std::vector<std::string> &typed, const CLI::ParseError &error) {
     if (error.get_exit_code() != 0) return fail(usage_error(app, typed, error));
     const bool version = dynamic_cast<const CLI::CallForVersion *>(&error) != nullptr;
@@ -53,6 +71,7 @@ int run(int argc, char **argv) {
     std::vector<std::string> arguments = split(argc, argv, common.command, has_command);
     common.arguments = arguments;
     CLI::App app("Shows why the RSS of a process is wrong in ps and top, and the exact RSS", "rsslag");
+    app.formatter(std::make_shared<HelpText>());
     app.fallthrough();
     app.require_subcommand(0, 1);  // checked below: an unexpected argument is reported first
     app.set_version_flag("-V,--version", version_text());
