@@ -4,9 +4,11 @@
 The content of the records is tested to the page. Results of their analysis may change with a later version if a comment states this."""
 import collections
 import csv
+import fcntl
 import io
 import json
 import os
+import select
 import shutil
 import signal
 import sqlite3
@@ -16,7 +18,7 @@ import unittest
 from pathlib import Path
 
 import contract
-from contract import ROOT, TIMEOUT, assert_one_error_line, assert_valid, environment, rsslag
+from contract import ROOT, TIMEOUT, assert_one_error_line, assert_valid, begun, environment, rsslag
 from forger import Forger, tick_end
 from live import assert_trace
 
@@ -192,6 +194,27 @@ class Report(unittest.TestCase):
                                                    'rsslag: no condition was checked: a signal stopped rsslag\n')):
             ran = rsslag('report', *options, QUIET, preexec_fn=stopped)
             self.assertEqual((ran.status, ran.out, ran.err), (status, '', err), ran)
+
+    def test_a_signal_ends_what_follows_the_reading(self):
+        """A picture that nobody reads keeps rsslag from printing; a pipe that nobody reads keeps it from ending."""
+        with tempfile.TemporaryDirectory() as directory:
+            fifo = os.path.join(directory, 'fifo')
+            os.mkfifo(fifo)
+            for options, status, err in ((('--svg', fifo), 0, b''),
+                                         (('--svg', fifo, '--assert', 'lost==0'), 1,
+                                          b'rsslag: no condition was checked: a signal stopped rsslag\n'),
+                                         (('--json', '--all'), 0, b'')):
+                with self.subTest(options):
+                    pipe = os.open(fifo, os.O_RDWR)
+                    self.addCleanup(os.close, pipe)
+                    fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 4096)
+                    with begun([contract.binary, 'report', *options, CLASSIC], stdin=subprocess.DEVNULL,
+                               stdout=pipe if '--json' in options else subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
+                        select.select([pipe], [], [])
+                        process.terminate()
+                        printed, said = process.communicate(timeout=TIMEOUT)
+                        self.assertEqual((process.returncode, printed or b'', said), (status, b'', err))
+                    os.read(pipe, 4096)
 
     def test_no_assertion_holds_without_a_process(self):
         with tempfile.TemporaryDirectory() as directory:

@@ -45,11 +45,10 @@ void print_missing(const std::string &path, const Report &report) {
                               analysis::missing_text(missing.reason, missing.from_ns, missing.to_ns, missing.records));
 }
 
-/// nullopt: a signal stopped rsslag, or the budget is spent.
-core::Result<std::optional<Report>> report_of(const std::string &path, FileBudget &budget, system::StopSignals &stop) {
+/// nullopt: the budget is spent.
+core::Result<std::optional<Report>> report_of(const std::string &path, FileBudget &budget) {
     report::ReportBuilder builder;
-    const auto written = analysis::emit_rows(
-        path, builder, [&](std::uint64_t work) { return stop.stop_requested() || budget.spent(work); });
+    const auto written = analysis::emit_rows(path, builder, [&](std::uint64_t work) { return budget.spent(work); });
     if (!written) return written.error();
     if (*written == analysis::Stopped::Yes) return std::optional<Report>();
     return std::optional(builder.take());
@@ -74,6 +73,12 @@ core::Result<std::vector<Picture>> open_pictures(const ReportOptions &options) {
     return pictures;
 }
 
+/// Nothing is printed before the report is complete. So a signal may end rsslag at any time until then.
+void end_at_stop(const ClaimOptions &claims) {
+    if (claims.claims.empty()) return terminal::end_at_stop("", kDone);
+    terminal::end_at_stop(terminal::error_text("no condition was checked: a signal stopped rsslag"), kDoesNotHold);
+}
+
 std::string text_of(const ReportOptions &options, const Report &report, const std::optional<Report> &other,
                     const report::ReportStyle &style) {
     if (other) return options.json ? diff_json(*other, report) : diff_text(*other, report, style);
@@ -96,19 +101,15 @@ int report(ReportOptions &options, const documents::TextStyle &text, FileBudget 
     if (options.all) style.threads = SIZE_MAX;
     auto pictures = open_pictures(options);
     if (!pictures) return fail(pictures.error());
-    system::StopSignals stop;
-    auto report = report_of(options.file, budget, stop);
+    end_at_stop(options.claims);
+    auto report = report_of(options.file, budget);
     if (!report) return fail(report.error());
     core::Result<std::optional<Report>> other = std::optional<Report>();
     if (*report && options.other) {
-        other = report_of(*options.other, budget, stop);
+        other = report_of(*options.other, budget);
         if (!other) return fail(other.error());
     }
-    if (!*report || (options.other && !*other)) {
-        if (options.claims.claims.empty() || budget.was_spent()) return kDone;
-        terminal::print_error("no condition was checked: a signal stopped rsslag");
-        return kDoesNotHold;
-    }
+    if (!*report || (options.other && !*other)) return kBadInput;
     if (*other) {  // a comparison does not show what is missing
         print_missing(*options.other, **other);
         print_missing(options.file, **report);
@@ -119,6 +120,7 @@ int report(ReportOptions &options, const documents::TextStyle &text, FileBudget 
     budget.done();
     for (Picture &picture : *pictures)
         if (const Status placed = picture.file.commit(); !placed) return fail(placed.error());
+    const system::StopSignals stop;  // from here on a signal only ends the wait for a reader
     return show(options, **report, shown);
 }
 

@@ -20,6 +20,21 @@ namespace {
 /// Signals whose default action does not end the process, and signals that cannot be caught.
 constexpr std::array kSpared{SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGCHLD, SIGURG, SIGWINCH};
 
+constexpr std::array kStops{SIGINT, SIGTERM, SIGHUP};
+
+/// How rsslag ends after a signal.
+struct Ending {
+    std::string line;  ///< written to stderr
+    int status = 0;    ///< the exit status
+    std::atomic<bool> set = false;
+
+    void set_to(std::string last_line, int exit_status) {
+        line = std::move(last_line);
+        status = exit_status;
+        set = true;
+    }
+};
+
 /// Static: a signal handler has no other state.
 struct Rescue {
     std::array<char, 256> bytes{};
@@ -31,9 +46,7 @@ struct Rescue {
     std::array<std::array<char, PATH_MAX>, 2> paths{};
     std::atomic<std::size_t> removed = 0;  ///< the number of paths in use
     std::atomic<bool> drawn = false;       ///< the terminal is to be restored
-    std::string line;                      ///< written to stderr after a deadline
-    int status = 0;                        ///< the exit status after a deadline
-    std::atomic<bool> deadline = false;
+    Ending deadline, stop;
     struct sigaction before_deadline {};
 };
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::size_t>::is_always_lock_free);
@@ -57,20 +70,27 @@ void restore_terminal() {
     tcsetattr(STDIN_FILENO, TCSANOW, &rescue.modes);
 }
 
+void unblock(int signal) {
+    sigset_t just_this;
+    sigemptyset(&just_this);
+    sigaddset(&just_this, signal);
+    pthread_sigmask(SIG_UNBLOCK, &just_this, nullptr);
+}
+
 /// Makes only async-signal-safe calls. The raised signal is delivered again, with its default action.
 void on_death(int signal, siginfo_t *info, void * /*context*/) {
     if (rescue.drawn && is_ours()) restore_terminal();
     for (std::size_t i = 0; i < rescue.removed; ++i)
         unlink(rescue.paths[i].data());
-    if (signal == SIGXCPU && info->si_code == SI_TIMER && rescue.deadline) {
-        [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, rescue.line.data(), rescue.line.size());
-        _exit(rescue.status);
+    const bool deadline = signal == SIGXCPU && info->si_code == SI_TIMER;
+    const bool stop = std::find(kStops.begin(), kStops.end(), signal) != kStops.end();
+    if ((deadline && rescue.deadline.set) || (stop && rescue.stop.set)) {
+        const Ending &ending = deadline ? rescue.deadline : rescue.stop;
+        [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, ending.line.data(), ending.line.size());
+        _exit(ending.status);
     }
-    sigset_t just_this;
-    sigemptyset(&just_this);
-    sigaddset(&just_this, signal);
     raise(signal);
-    pthread_sigmask(SIG_UNBLOCK, &just_this, nullptr);
+    unblock(signal);
 }
 
 struct sigaction rescuing() {
@@ -111,19 +131,25 @@ void keep_at_death() {
 }
 
 void end_at_deadline(std::string line, int status) {
-    rescue.line = std::move(line);
-    rescue.status = status;
-    rescue.deadline = true;
+    rescue.deadline.set_to(std::move(line), status);
     const struct sigaction action = rescuing();
     sigaction(SIGXCPU, &action, &rescue.before_deadline);
-    sigset_t just_this;
-    sigemptyset(&just_this);
-    sigaddset(&just_this, SIGXCPU);
-    pthread_sigmask(SIG_UNBLOCK, &just_this, nullptr);
+    unblock(SIGXCPU);
 }
 
 void forget_deadline() {
-    if (rescue.deadline.exchange(false)) sigaction(SIGXCPU, &rescue.before_deadline, nullptr);
+    if (rescue.deadline.set.exchange(false)) sigaction(SIGXCPU, &rescue.before_deadline, nullptr);
+}
+
+void end_at_stop(std::string line, int status) {
+    rescue.stop.set_to(std::move(line), status);
+    const struct sigaction action = rescuing();
+    for (const int signal : kStops) {
+        struct sigaction before {};
+        if (sigaction(signal, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) continue;
+        sigaction(signal, &action, nullptr);
+        unblock(signal);
+    }
 }
 
 void forget_restoring() {

@@ -17,6 +17,9 @@ void keep_at_death();
 /// `line` to stderr and ends with this exit status; until forget_deadline().
 void end_at_deadline(std::string line, int status);
 void forget_deadline();
+/// From now on SIGINT, SIGTERM and SIGHUP, unless ignored or blocked, do the same, with this line, which may be empty,
+/// and this status.
+void end_at_stop(std::string line, int status);
 /// Restores the earlier handlers.
 void forget_restoring();
 
