@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import contract
-from contract import (NOBODY, ROOT, TIMEOUT, Children, Held, TracingTest, environment, long_only, needs_root, rsslag,
-                      wait_until)
+from contract import (NOBODY, ROOT, TIMEOUT, WRITE, Children, Held, TracingTest, environment, long_only, needs_root, rsslag,
+                      wait_until, waits_for_reader)
 from live import Live
 from panes import Pane, needs_tmux
 
@@ -25,7 +25,6 @@ RECORDING = ROOT / 'docs' / 'recordings' / 'quiet-6.1.rsslag'
 SYS_ADMIN, SYS_PTRACE, DAC_READ_SEARCH, PERFMON, BPF = (1 << bit for bit in (21, 19, 2, 38, 39))
 NONE = 0
 TRACING = BPF | PERFMON | SYS_PTRACE
-WRITE = {'x86_64': 1, 'aarch64': 64}.get(os.uname().machine)
 
 
 def allowed(capabilities):
@@ -45,7 +44,7 @@ def held(pid):
 
 
 class AtItsOutput:
-    """rsslag, blocked in its first write to stdout, which is a full pipe."""
+    """rsslag, blocked in its first write to stdout, which is a full pipe, or in poll(2) before that."""
 
     def __init__(self, *args):
         reader, writer = os.pipe()
@@ -63,7 +62,7 @@ class AtItsOutput:
         os.close(writer)
         self.pid = self.process.pid
         try:
-            wait_until(lambda: self.process.poll() is not None or self.writes())
+            wait_until(lambda: self.process.poll() is not None or waits_for_reader(self.pid))
         except AssertionError:
             self.__exit__()
             raise
@@ -71,9 +70,6 @@ class AtItsOutput:
             said = self.process.stderr.read()
             self.__exit__()
             raise AssertionError(f'{args} ended: {self.process.returncode} {said}')
-
-    def writes(self):
-        return Path(f'/proc/{self.pid}/syscall').read_text().startswith(f'{WRITE} 0x1 ')
 
     def __enter__(self):
         return self

@@ -7,6 +7,7 @@ import json
 import mmap
 import os
 import re
+import select
 import shutil
 import signal
 import struct
@@ -552,6 +553,24 @@ def assert_one_error_line(test, ran, status):
     test.assertEqual(ran.err.count('\n'), 1, ran)
     test.assertTrue(ran.err.endswith('\n'), ran)
     test.assertIsNone(CONTROL.search(ran.err), ran)
+
+
+WRITE, POLL = {'x86_64': ('1', '7'), 'aarch64': ('64', '73')}.get(os.uname().machine, (None, None))
+
+
+def waits_for_reader(pid):
+    """Whether it sleeps in a write to stdout or in the poll(2) before one, by the system call's number and arguments
+    (proc_pid_syscall(5))."""
+    try:
+        number, first, *_ = Path(f'/proc/{pid}/syscall').read_text().split() + [None]
+        if number != POLL:
+            return number == WRITE and first == '0x1'
+        with open(f'/proc/{pid}/mem', 'rb', 0) as memory:
+            memory.seek(int(first, 16))
+            fd, events = struct.unpack('ihxx', memory.read(8))
+        return fd == 1 and bool(events & select.POLLOUT)
+    except OSError:  # it has ended
+        return False
 
 
 def wait_until(condition, seconds=60):

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Output that cannot be written: a closed stdout, a full disk, a pipe without a reader."""
 import os
+import select
+import signal
 import subprocess
 import unittest
 
 import contract
 from contract import TIMEOUT, Children, Held, TracingTest, assert_one_error_line, begun, environment, rsslag, snapshot
+
+RECORDING = contract.ROOT / 'docs' / 'recordings' / 'classic-6.1.rsslag'
 
 
 def without_stdout(*args):
@@ -82,6 +86,39 @@ class ClosedPipe(TracingTest):
             finally:
                 os.close(write)
         self.assertEqual((ran.status, ran.err), (0, ''), ran)
+
+
+class UnreadPipe(TracingTest):
+    """A signal ends rsslag although a pipe that nobody reads takes nothing more."""
+
+    def setUp(self):
+        self.read_end, self.write_end = os.pipe()
+        self.addCleanup(os.close, self.read_end)
+        self.addCleanup(os.close, self.write_end)
+
+    def is_full(self):
+        return not select.select([], [self.write_end], [], 0)[1]
+
+    def ended_by(self, number, *args):
+        with begun([contract.binary, *args], stdin=subprocess.DEVNULL, stdout=self.write_end, stderr=subprocess.PIPE,
+                   env=environment()) as process:
+            contract.wait_until(self.is_full)
+            process.send_signal(number)
+            _, err = process.communicate(timeout=TIMEOUT)
+        while select.select([self.read_end], [], [], 0)[0]:
+            os.read(self.read_end, 1 << 20)
+        return contract.Ran(args, process.returncode, b'', err)
+
+    def test_of_a_recording(self):
+        for number, *args in ((signal.SIGINT, 'replay', '--events', '--format', 'lines'), (signal.SIGHUP, 'export')):
+            ran = self.ended_by(number, *args, RECORDING)
+            self.assertEqual((ran.status, ran.err), (0, ''), ran)
+
+    def test_of_processes_again_and_again(self):
+        with Children() as (pid,):
+            for args in (('snapshot', '--repeat', '100000', '--json'), ('maps', '--watch', '--interval', '10ms', '--json')):
+                ran = self.ended_by(signal.SIGTERM, *args, pid)
+                self.assertEqual((ran.status, ran.err), (0, ''), ran)
 
 
 if __name__ == '__main__':

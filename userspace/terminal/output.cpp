@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <string>
 #include <tuple>
@@ -19,22 +21,44 @@ namespace rsslag::terminal {
 
 namespace {
 
-/// As core::write_all(), but waits for the reader. ECANCELED: rsslag must stop meanwhile.
-int write_to_reader(int fd, std::string_view text) {
-    constexpr int kLookMs = 50;
-    for (;;) {
-        const int err = core::write_all(fd, text);
-        if (err != EAGAIN) return err;
-        if (core::must_stop && core::must_stop()) return ECANCELED;
+/// Waits until the descriptor takes text. False: rsslag must stop, and for a second it has taken none.
+bool takes_text(int fd, MustStop must_stop) {
+    constexpr int kLookMs = 50, kLooks = 20;
+    for (int looks = 0; looks < kLooks;) {
         pollfd waiting{fd, POLLOUT, 0};
-        core::uninterrupted([&] { return poll(&waiting, 1, kLookMs); });
+        if (core::uninterrupted([&] { return poll(&waiting, 1, kLookMs); }) != 0) return true;
+        if (must_stop != nullptr && must_stop()) ++looks;
     }
+    return false;
+}
+
+/// Whether a write may wait for a reader.
+bool has_reader(int fd) {
+    struct stat about {};
+    return fstat(fd, &about) != 0 || !S_ISREG(about.st_mode);
+}
+
+/// As core::write_all(), but waits for the reader. ECANCELED: see takes_text().
+int write_to_reader(int fd, std::string_view text, MustStop must_stop) {
+    if (must_stop != nullptr && !has_reader(fd)) must_stop = nullptr;
+    // A pipe that takes text takes this much without blocking (pipe_poll() and pipe_write() in fs/pipe.c).
+    const std::size_t piece = must_stop == nullptr ? text.size() : PIPE_BUF;
+    while (!text.empty()) {
+        if (must_stop != nullptr && !takes_text(fd, must_stop)) return ECANCELED;
+        std::string_view left = text.substr(0, piece);
+        const std::size_t before = left.size();
+        const int err = core::write_all(fd, left);
+        text.remove_prefix(before - left.size());
+        if (err != 0 && err != EAGAIN) return err;
+        if (err == EAGAIN && must_stop == nullptr) takes_text(fd, must_stop);
+    }
+    return 0;
 }
 
 }  // namespace
 
-core::Status print(std::string_view text, int fd) {
-    if (const int err = write_to_reader(fd, text); err != 0) {
+core::Status print(std::string_view text, int fd, MustStop must_stop) {
+    if (const int err = write_to_reader(fd, text, must_stop); err != 0) {
         return core::Error{
             core::Kind::Io,
             fmt::format("cannot write {}: {}", fd == STDERR_FILENO ? "stderr" : "stdout", std::strerror(err)), err, ""};

@@ -7,14 +7,18 @@
 #include <string>
 #include <string_view>
 
+#include "core/fd.h"
 #include "core/result.h"
 
 namespace rsslag::terminal {
 
+/// Whether rsslag must stop; null: that ends no wait.
+using MustStop = bool (*)();
+
 /// Writes all of the text to stdout or stderr. Kind::Io if that fails; fail() of the command line does not treat a
-/// closed pipe as a failure. It waits for the reader of a descriptor that does not block until
-/// core::must_stop.
-core::Status print(std::string_view text, int fd = STDOUT_FILENO);
+/// closed pipe as a failure. It waits for the reader; once rsslag must stop, only as long as the reader reads something
+/// in each second.
+core::Status print(std::string_view text, int fd = STDOUT_FILENO, MustStop must_stop = core::must_stop);
 
 /// Whether the reader has closed the pipe, or rsslag must stop and does not wait for it.
 inline bool reader_closed(const core::Error &error) {

@@ -96,7 +96,7 @@ bool Printer::State::next() {
 
 bool Printer::State::write_piece() {
     const std::string_view piece = std::string_view(current).substr(at, kPiece);
-    const Status printed = print(piece, fd);
+    const Status printed = print(piece, fd, nullptr);  // finish() limits the wait
     const std::lock_guard lock(mutex);
     at += piece.size();
     bytes -= piece.size();

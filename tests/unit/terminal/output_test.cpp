@@ -62,36 +62,63 @@ TEST(Print, DistinguishesAClosedPipeFromAFailedWrite) {
     EXPECT_FALSE(reader_closed(printed.error()));
 }
 
-TEST(Print, WaitsForTheReaderOfADescriptorThatDoesNotBlock) {
-    std::array<int, 2> ends{};
-    ASSERT_EQ(pipe2(ends.data(), O_NONBLOCK), 0);
-    const core::Fd out(ends[0]);
-    core::Fd in(ends[1]);
-    const std::string text(300'000, 'x');
-    std::string read_text;
-    std::thread reader([&] {
-        std::array<char, 4096> piece{};
-        pollfd waiting{out.get(), POLLIN, 0};
-        while (poll(&waiting, 1, -1) > 0) {
-            const ssize_t got = read(out.get(), piece.data(), piece.size());
-            if (got <= 0) break;
-            read_text.append(piece.data(), static_cast<std::size_t>(got));
-        }
-    });
-    const core::Status printed = print(text, in.get());
-    in.reset();
-    reader.join();
-    EXPECT_TRUE(printed);
-    EXPECT_EQ(read_text, text);
+/// Whether writes to the pipe block.
+class PrintToPipe : public testing::TestWithParam<bool> {
+  protected:
+    void SetUp() override {
+        std::array<int, 2> ends{};
+        ASSERT_EQ(pipe2(ends.data(), GetParam() ? 0 : O_NONBLOCK), 0);
+        out_ = core::Fd(ends[0]);
+        in_ = core::Fd(ends[1]);
+    }
+
+    /// What comes out of the pipe while `text` is printed.
+    std::string read_while_printing(const std::string &text) {
+        std::string read_text;
+        std::thread reader([&] {
+            std::array<char, 4096> piece{};
+            pollfd waiting{out_.get(), POLLIN, 0};
+            while (poll(&waiting, 1, -1) > 0) {
+                const ssize_t got = read(out_.get(), piece.data(), piece.size());
+                if (got <= 0) break;
+                read_text.append(piece.data(), static_cast<std::size_t>(got));
+            }
+        });
+        EXPECT_TRUE(print(text, in_.get()));
+        in_.reset();
+        reader.join();
+        return read_text;
+    }
+
+    core::Fd out_, in_;
+    const std::string text_ = std::string(300'000, 'x');
+};
+
+/// Lets rsslag stop until the destructor.
+struct Stopped {
+    Stopped() {
+        core::must_stop = [] { return true; };
+    }
+    ~Stopped() { core::must_stop = nullptr; }
+    Stopped(const Stopped &) = delete;
+    Stopped &operator=(const Stopped &) = delete;
+};
+
+INSTANTIATE_TEST_SUITE_P(, PrintToPipe, testing::Bool(),
+                         [](const auto &param) { return param.param ? "blocking" : "not_blocking"; });
+
+TEST_P(PrintToPipe, WaitsForTheReader) {
+    EXPECT_EQ(read_while_printing(text_), text_);
 }
 
-TEST(Print, DoesNotWaitForTheReaderOnceItMustStop) {
-    std::array<int, 2> ends{};
-    ASSERT_EQ(pipe2(ends.data(), O_NONBLOCK), 0);
-    const core::Fd out(ends[0]), in(ends[1]);
-    core::must_stop = [] { return true; };
-    const core::Status printed = print(std::string(300'000, 'x'), in.get());
-    core::must_stop = nullptr;
+TEST_P(PrintToPipe, WritesAllToAReaderThatReadsAfterAStop) {
+    const Stopped stopped;
+    EXPECT_EQ(read_while_printing(text_), text_);
+}
+
+TEST_P(PrintToPipe, DoesNotWaitForAReaderThatReadsNothingAfterAStop) {
+    const Stopped stopped;
+    const core::Status printed = print(text_, in_.get());
     ASSERT_FALSE(printed);
     EXPECT_TRUE(reader_closed(printed.error())) << "the command ends without a complaint";
 }
