@@ -140,10 +140,10 @@ def made(file, make):
 
 
 def until_signals_wait(pid):
-    """Waits until rsslag has blocked its signals, which it reads from a descriptor."""
+    """Waits until rsslag has blocked its signals, which it reads from a descriptor, or has set handlers."""
     while True:
         status = dict(line.split(':\t', 1) for line in Path(f'/proc/{pid}/status').read_text().splitlines())
-        if status['State'][0] == 'Z' or int(status['SigBlk'], 16) & 1 << signal.SIGINT - 1:
+        if status['State'][0] == 'Z' or (int(status['SigBlk'], 16) | int(status['SigCgt'], 16)) & 1 << signal.SIGINT - 1:
             return
         os.sched_yield()
 

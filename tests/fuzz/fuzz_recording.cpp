@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reads a file of any content, analyzes its events, and writes every output of the result.
+// Reads a file of any content, analyzes its events, and writes every output of the result, at the cost that rsslag
+// promises.
 #include <algorithm>
 #include <clocale>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <new>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "analysis/analyzer.h"
 #include "analysis/recorded.h"
 #include "analysis/row_maker.h"
+#include "budget.h"
 #include "documents/tick.h"
 #include "drawn_screen.h"
 #include "exporters/sink.h"
@@ -22,6 +25,7 @@
 #include "report/report_builder.h"
 #include "text_checks.h"
 
+using rsslag::fuzz::Budget;
 using rsslag::fuzz::require;
 using rsslag::fuzz::require_csv;
 using rsslag::fuzz::require_harmless;
@@ -36,9 +40,6 @@ namespace exporters = rsslag::exporters;
 namespace recording = rsslag::recording;
 namespace report = rsslag::report;
 namespace screen = rsslag::screen;
-
-// NOLINTNEXTLINE(bugprone-reserved-identifier): of AddressSanitizer
-extern "C" std::size_t __sanitizer_get_current_allocated_bytes() __attribute__((weak));
 
 namespace {
 
@@ -134,7 +135,7 @@ class Lines : public analysis::RowMaker {
   public:
     Lines(exporters::Sink &sink, rsslag::fuzz::DrawnScreen &screen) : RowMaker(sink), screen_(screen) {}
 
-    bool needs_updates() const override { return left_ > 0; }
+    bool needs_updates() const override { return true; }
     void on_update(const core::EventLine &line) override {
         require_line(documents::event_json, documents::event_text, line);
     }
@@ -154,25 +155,17 @@ class Lines : public analysis::RowMaker {
     template <class Line>
     void require_line(std::string (*json)(const Line &),
                       std::string (*text)(const Line &, const documents::TextStyle &), const Line &line) {
-        if (left_ == 0) return;
-        left_--;
         require_json(json(line));
         require_harmless(text(line, {}));
     }
 
     rsslag::fuzz::DrawnScreen &screen_;
     std::size_t columns_ = columns_of(documents::csv_header());
-    std::uint64_t left_ = 300;  ///< a limit, since each line takes time
 };
 
-/// 0 without AddressSanitizer, which counts the bytes.
-std::size_t allocated_bytes() {
-    return __sanitizer_get_current_allocated_bytes != nullptr ? __sanitizer_get_current_allocated_bytes() : 0;
-}
-
-analysis::AnalyzerOptions analyzer_options(analysis::TraceObserver &observer, std::function<bool()> stop) {
+analysis::AnalyzerOptions analyzer_options(analysis::TraceObserver &observer, const Budget &budget) {
     analysis::AnalyzerOptions options;
-    options.stop = [stop = std::move(stop)](std::uint64_t /*work*/) { return stop(); };
+    options.stop = [&budget](std::uint64_t /*work*/) { return budget.reading_is_over(); };
     options.for_screen = true;
     options.threads.which = core::ThreadChoice::Which::All;
     options.observer = &observer;
@@ -183,23 +176,16 @@ class Trace {
     static constexpr std::size_t kDatabases = 8;
 
   public:
-    Trace(const recording::Header &header, std::size_t seed)
+    Trace(const recording::Header &header, std::size_t seed, const Budget &budget)
         : outputs_(seed % kDatabases == 0),
           screen_(header, analysis::facts_of(header).machine, seed),
           maker_(outputs_, screen_),
-          most_bytes_(allocated_bytes() + kMemory + seed),
-          analyzer_(analysis::facts_of(header), analyzer_options(maker_, [this] { return too_large(); })) {
+          analyzer_(analysis::facts_of(header), analyzer_options(maker_, budget)) {
         maker_.begin(header.start_ns);
         require(outputs_.begin(analysis::sink_facts(header)).ok());
     }
 
     void apply(event::Event event) { analyzer_.apply(std::move(event)); }
-
-    /// rsslag itself refuses files that are far denser than a recording, so the rest is not tested.
-    bool enough() {
-        constexpr std::uint64_t kWork = 20'000'000;
-        return too_large() || analyzer_.work() > kWork || analyzer_.waiting_bytes() > kWork;
-    }
 
     void end(bool complete) {
         apply(event::Stop{analyzer_.last_moment()});
@@ -214,22 +200,35 @@ class Trace {
     }
 
   private:
-    /// The memory that rsslag has for a recording, besides the size of the file.
-    static constexpr std::size_t kMemory = std::size_t{256} << 20;
-
-    /// Whether rsslag would refuse the file. Once true, it stays true.
-    bool too_large() {
-        too_large_ = too_large_ || allocated_bytes() > most_bytes_;
-        return too_large_;
-    }
-
     Outputs outputs_;
     rsslag::fuzz::DrawnScreen screen_;
     Lines maker_;
-    std::size_t most_bytes_;
-    bool too_large_ = false;
     analysis::Analyzer analyzer_;
 };
+
+void read_all(const recording::Input &input, const Budget &budget) {
+    auto reader = recording::Reader::open(input, "it");
+    if (!reader) return require(!reader.error().what.empty());
+    const std::vector<recording::Position> positions = reader->positions();
+    (void)reader->peak();
+    Trace trace(reader->header(), input.size, budget);
+    bool missing = false;
+    while (auto next = budget.reading_is_over() ? std::nullopt : reader->next()) {
+        if (const auto *const gap = std::get_if<recording::Missing>(&*next)) {
+            require(!gap->reason.empty());
+            missing = true;
+            trace.apply(event::Gap{gap->records.value_or(1), 1});
+        } else {
+            trace.apply(std::move(std::get<event::Event>(*next)));
+        }
+    }
+    if (!budget.reading_is_over()) require(reader->complete() == !missing);
+    trace.end(reader->complete());
+    if (positions.empty()) return;
+    reader->seek(positions.back());
+    while (reader->next()) {
+    }
+}
 
 }  // namespace
 
@@ -246,36 +245,18 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t *data, std::size_t s
 
 // NOLINTNEXTLINE(readability-identifier-naming): likewise
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+    const Budget budget(size);
     const recording::Input input{[data, size](std::uint64_t offset, std::span<char> out) {
                                      if (offset >= size) return std::size_t{0};
                                      const std::size_t got = std::min<std::size_t>(out.size(), size - offset);
                                      std::memcpy(out.data(), data + offset, got);
                                      return got;
                                  },
-                                 size};
-    auto reader = recording::Reader::open(input, "it");
-    if (!reader) {
-        require(!reader.error().what.empty());
-        return 0;
+                                 size, [&budget](std::uint64_t /*unpacked*/) { return budget.reading_is_over(); }};
+    try {
+        read_all(input, budget);
+    } catch (const std::bad_alloc &) {  // rsslag refuses the file
     }
-    const std::vector<recording::Position> positions = reader->positions();
-    (void)reader->peak();
-    Trace trace(reader->header(), size);
-    bool missing = false;
-    while (auto next = trace.enough() ? std::nullopt : reader->next()) {
-        if (const auto *const gap = std::get_if<recording::Missing>(&*next)) {
-            require(!gap->reason.empty());
-            missing = true;
-            trace.apply(event::Gap{gap->records.value_or(1), 1});
-        } else {
-            trace.apply(std::move(std::get<event::Event>(*next)));
-        }
-    }
-    if (!trace.enough()) require(reader->complete() == !missing);
-    trace.end(reader->complete());
-    if (positions.empty()) return 0;
-    reader->seek(positions.back());
-    while (reader->next()) {
-    }
+    require(budget.is_kept());
     return 0;
 }
