@@ -69,10 +69,6 @@ std::string csv_field(const std::string &field) {
     return out + '"';
 }
 
-std::string csv_kb(const std::optional<core::Pages> &pages, const core::PageSize &page_size) {
-    return pages ? std::to_string(page_size.kb(*pages).n) : "";
-}
-
 /// Counts are below 2^53, as in JSON.
 std::string thousands(std::uint64_t count) {
     return core::with_thousands(static_cast<std::int64_t>(count));

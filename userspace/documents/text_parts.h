@@ -27,12 +27,6 @@ std::string right(const std::string &text, std::size_t width);
 
 /// RFC 4180: quoted only if necessary, with quotes doubled.
 std::string csv_field(const std::string &field);
-/// Empty for an unknown number (null in JSON).
-template <class Number>
-std::string csv_number(const std::optional<Number> &number) {
-    return number ? std::to_string(number->n) : "";
-}
-std::string csv_kb(const std::optional<core::Pages> &pages, const core::PageSize &page_size);
 
 std::string thousands(std::uint64_t count);
 

@@ -17,6 +17,7 @@
 #include "core/reading.h"
 #include "core/reconcile.h"
 #include "core/scheme.h"
+#include "core/tick_columns.h"
 #include "core/totals.h"
 #include "core/units.h"
 
@@ -146,24 +147,13 @@ struct LossRow {
     std::optional<std::uint64_t> records;  ///< nullopt: unknown
 };
 
-/// One process at one tick. Counts are totals since the attach.
-struct TickRow {
+/// One process at one tick.
+struct TickRow : core::TickFigures {
     Stamp at;
-    std::uint64_t seq = 0;
-    std::chrono::system_clock::time_point time;
-    core::State state = core::State::Running;
     bool read = true;  ///< false: the process has ended, or could not be read at this tick
-    core::ReaderValues readers;
-    std::optional<core::Walk> walk;
-    std::int64_t walk_age_ms = 0;
-    core::Members flushed, cached, exact, baseline;
-    std::optional<core::Pages> lag, behind;  ///< core::lag(); exact rss minus stat
-    std::optional<core::Pages> residual;
-    core::Verdict verdict = core::Verdict::Unwalked;
+    core::Members baseline;
     bool needs_resync = false;  ///< after a loss, until the resync
-    std::uint64_t updates = 0, updates_by_others = 0, faults = 0, flushes = 0;
-    std::uint64_t lost = 0, disagreements = 0, resyncs = 0;
-    core::Extremes extremes;  ///< of the process so far
+    core::Extremes extremes;    ///< of the process so far
     /// Exact at the end of its exec, when its process was born, or when it was first read.
     core::Members at_start;
     bool start_approximate = false;        ///< earlier records were lost

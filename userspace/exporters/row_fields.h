@@ -12,6 +12,7 @@
 
 #include "core/member_name.h"
 #include "core/text.h"
+#include "core/tick_columns.h"
 #include "exporters/row.h"
 
 namespace rsslag::exporters {
@@ -94,14 +95,7 @@ std::optional<std::string_view> name_of(const std::optional<Value> &value) {
     return value ? std::optional(core::name(*value)) : std::nullopt;
 }
 
-template <class Number>
-std::optional<std::int64_t> count_of(const std::optional<Number> &number) {
-    return number ? std::optional(number->n) : std::nullopt;
-}
-
-inline std::optional<std::int64_t> in_kb(const std::optional<core::Pages> &pages, const core::PageSize &page_size) {
-    return pages ? std::optional(page_size.kb(*pages).n) : std::nullopt;
-}
+using core::columns::count_of;
 
 template <class Value>
 std::optional<Value> walked(const std::optional<core::Walk> &walk, Value core::Walk::*part) {
@@ -139,7 +133,7 @@ struct Field {
     Value value;
 };
 template <class Value>
-Field(const char *, Value) -> Field<Value>;
+Field(std::string_view, Value) -> Field<Value>;
 
 /// A column for each member in output order, then one for rss; the names begin with `name` and _.
 template <class Value>
@@ -149,7 +143,24 @@ struct MemberFields {
     Value value;
 };
 template <class Value>
-MemberFields(const char *, Value) -> MemberFields<Value>;
+MemberFields(std::string_view, Value) -> MemberFields<Value>;
+
+namespace columns = core::columns;
+
+template <class Value>
+constexpr auto of_readers(const core::Column<Value> &column) {
+    return Field{column.name,
+                 [column](const HasReaders auto &r, core::PageSize size) { return column.value(r.readers, size); }};
+}
+template <class Value>
+constexpr auto of_walk(const core::Column<Value> &column) {
+    return Field{column.name,
+                 [column](const HasWalk auto &r, core::PageSize size) { return column.value(r.walk, size); }};
+}
+template <class Value>
+constexpr auto of_tick(const core::Column<Value> &column) {
+    return Field{column.name, [column](const TickRow &r) { return column.value(r); }};
+}
 
 /// In output order. Names are those of rsslag.tick/2, with _ in place of dots.
 inline constexpr std::tuple kAll{
@@ -185,41 +196,42 @@ inline constexpr std::tuple kAll{
     Field{"cause", [](const LossRow &r) { return Raw{r.cause}; }},
     Field{"records",
           Overloads{[](const LossRow &r) { return r.records; }, [](const MissingRow &r) { return r.part.records; }}},
-    Field{"seq", [](const TickRow &r) { return r.seq; }},
-    Field{"time", [](const TickRow &r) { return core::utc_time(r.time); }},
-    Field{"state", [](const TickRow &r) { return core::name(r.state); }},
+    of_tick(columns::kSeq),
+    of_tick(columns::kTime),
+    of_tick(columns::kState),
     Field{"tasks", [](const ReadingRow &r) { return r.tasks; }},
     Field{"took_us", [](const ReadingRow &r) { return r.took_us; }},
-    Field{"stat_rss_kb", [](const HasReaders auto &r, core::PageSize size) { return in_kb(r.readers.stat, size); }},
-    Field{"statm_rss_kb", [](const HasReaders auto &r, core::PageSize size) { return in_kb(r.readers.statm, size); }},
-    Field{"status_rss_kb", [](const HasReaders auto &r) { return count_of(r.readers.status_rss); }},
-    Field{"status_anon_kb", [](const HasReaders auto &r) { return count_of(r.readers.status(core::Member::Anon)); }},
-    Field{"status_file_kb", [](const HasReaders auto &r) { return count_of(r.readers.status(core::Member::File)); }},
-    Field{"status_shmem_kb", [](const HasReaders auto &r) { return count_of(r.readers.status(core::Member::Shmem)); }},
-    Field{"status_swap_kb", [](const HasReaders auto &r) { return count_of(r.readers.status(core::Member::Swap)); }},
-    Field{"status_hwm_kb", [](const HasReaders auto &r) { return count_of(r.readers.status_hwm); }},
+    of_readers(columns::kStat),
+    of_readers(columns::kStatm),
+    of_readers(columns::kStatusRss),
+    of_readers(columns::kStatusAnon),
+    of_readers(columns::kStatusFile),
+    of_readers(columns::kStatusShmem),
+    of_readers(columns::kStatusSwap),
+    of_readers(columns::kStatusHwm),
     Field{"walked_file", [](const HasWalk auto &r) { return name_of(walked(r.walk, &core::Walk::file)); }},
-    Field{"walked_rss_kb", [](const HasWalk auto &r) { return count_of(walked(r.walk, &core::Walk::rss)); }},
+    of_walk(columns::kWalkedRss),
     Field{"walked_pss_kb", [](const HasWalk auto &r) { return count_of(walked(r.walk, &core::Walk::pss)); }},
     Field{"walked_swap_kb", [](const HasWalk auto &r) { return count_of(walked(r.walk, &core::Walk::swap)); }},
     Field{"walk_us", [](const HasWalk auto &r) { return walked(r.walk, &core::Walk::took_us); }},
-    Field{"walked_age_ms", [](const TickRow &r) { return r.walk ? std::optional(r.walk_age_ms) : std::nullopt; }},
-    MemberFields{"flushed", [](const HasFlushed auto &r) { return r.flushed; }},
-    MemberFields{"cached", [](const HasCached auto &r) { return r.cached; }},
-    MemberFields{"exact", Overloads{[](const ReadingRow &r) { return r.flushed + r.cached; },
-                                    [](const TickRow &r) { return r.exact; }}},
-    Field{"lag", [](const TickRow &r) { return count_of(r.lag); }},
-    Field{"behind", [](const TickRow &r) { return count_of(r.behind); }},
-    Field{"residual", [](const TickRow &r) { return count_of(r.residual); }},
-    Field{"verdict", [](const TickRow &r) { return core::name(r.verdict); }},
+    of_tick(columns::kWalkedAge),
+    MemberFields{columns::kFlushed.name, [](const HasFlushed auto &r) { return r.flushed; }},
+    MemberFields{columns::kCached.name, [](const HasCached auto &r) { return r.cached; }},
+    MemberFields{columns::kExact.name, Overloads{[](const ReadingRow &r) { return r.flushed + r.cached; },
+                                                 [](const TickRow &r) { return r.exact; }}},
+    of_tick(columns::kLag),
+    of_tick(columns::kBehind),
+    of_tick(columns::kResidual),
+    of_tick(columns::kVerdict),
     Field{"doubtful", [](const TickRow &r) { return r.needs_resync; }},
-    Field{"updates", Overloads{[](const SumRow &r) { return r.updates; }, [](const TickRow &r) { return r.updates; }}},
-    Field{"updates_by_others", [](const TickRow &r) { return r.updates_by_others; }},
-    Field{"faults", [](const TickRow &r) { return r.faults; }},
-    Field{"flushes", [](const TickRow &r) { return r.flushes; }},
-    Field{"lost", [](const TickRow &r) { return r.lost; }},
-    Field{"disagreements", [](const TickRow &r) { return r.disagreements; }},
-    Field{"resyncs", [](const TickRow &r) { return r.resyncs; }},
+    Field{columns::kUpdates.name, Overloads{[](const SumRow &r) { return r.updates; },
+                                            [](const TickRow &r) { return columns::kUpdates.value(r); }}},
+    of_tick(columns::kUpdatesByOthers),
+    of_tick(columns::kFaults),
+    of_tick(columns::kFlushes),
+    of_tick(columns::kLost),
+    of_tick(columns::kDisagreements),
+    of_tick(columns::kResyncs),
     // Peaks of the process up to the row's time.
     Field{"image", [](const TickRow &r) { return r.extremes.image; }},
     Field{"peak_min", [](const TickRow &r) { return r.extremes.most.from.n; }},
