@@ -4,6 +4,7 @@ import os
 import select
 import signal
 import subprocess
+import tempfile
 import unittest
 
 import contract
@@ -105,14 +106,26 @@ class UnreadPipe(TracingTest):
             contract.wait_until(self.is_full)
             process.send_signal(number)
             _, err = process.communicate(timeout=TIMEOUT)
-        while select.select([self.read_end], [], [], 0)[0]:
-            os.read(self.read_end, 1 << 20)
+        while select.select([self.read_end], [], [], 0)[0] and os.read(self.read_end, 1 << 20):
+            pass
         return contract.Ran(args, process.returncode, b'', err)
 
     def test_of_a_recording(self):
         for number, *args in ((signal.SIGINT, 'replay', '--events', '--format', 'lines'), (signal.SIGHUP, 'export')):
             ran = self.ended_by(number, *args, RECORDING)
             self.assertEqual((ran.status, ran.err), (0, ''), ran)
+
+    def test_of_a_fifo(self):
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+            fifo = os.path.join(directory, 'fifo')
+            os.mkfifo(fifo)
+            reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+            self.addCleanup(os.close, reader)
+            writer = os.open(fifo, os.O_WRONLY)
+            os.dup2(writer, self.write_end)
+            os.close(writer)
+            ran = self.ended_by(signal.SIGTERM, 'export', '-o', fifo, RECORDING)
+            self.assertEqual((ran.status, ran.err), (0, f'rsslag: {fifo} was not written: a signal stopped rsslag\n'), ran)
 
     def test_of_processes_again_and_again(self):
         with Children() as (pid,):

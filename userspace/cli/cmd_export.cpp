@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "analysis/missing.h"
@@ -67,8 +69,9 @@ class MissingToStderr final : public exporters::Sink {
 
 std::unique_ptr<exporters::Sink> sink_of(const ExportOptions &options, std::optional<exporters::OutputFile> &file,
                                          system::StopSignals &stop, FileBudget &budget) {
-    const exporters::Write write = [&file](std::string_view text) {
-        return file ? file->write(text) : terminal::print(text);
+    const exporters::Write write = [&file, &options](std::string_view text) {
+        if (!file) return terminal::print(text);
+        return file->reader() < 0 ? file->write(text) : terminal::print_to(*options.output, text, file->reader());
     };
     const auto head = options.rows_only ? exporters::Head::No : exporters::Head::Yes;
     if (options.format == "csv") return std::make_unique<MissingToStderr>(exporters::csv_sink(write, head));
@@ -94,10 +97,11 @@ int export_rows(const ExportOptions &options, FileBudget &budget) {
     const auto sink = sink_of(options, file, stop, budget);
     const auto written = analysis::emit_rows(
         options.file, *sink, [&](std::uint64_t work) { return stop.stop_requested() || budget.spent(work); });
-    if (!written) return fail(written.error());
+    const bool unread = !written && written.error().err == ECANCELED;
+    if (!written && !unread) return fail(written.error());
     budget.done();
     if (budget.was_spent()) return kBadInput;
-    if (*written == analysis::Stopped::Yes) {
+    if (unread || *written == analysis::Stopped::Yes) {
         if (file) terminal::print_error(core::printable(*options.output) + " was not written: a signal stopped rsslag");
         return kDone;
     }

@@ -24,6 +24,8 @@ class OutputFile {
 
     /// The temporary name, for libraries that write to a path; empty if the file is written directly.
     const std::string &path() const { return growing_; }
+    /// What is written directly, such as a FIFO, whose reader may stand still; -1 if `path()` is written.
+    int reader() const { return growing_.empty() ? fd_.get() : -1; }
     /// Appends text. Kind::Io if that fails.
     core::Status write(std::string_view text);
     /// Changes the mode to the usual one, 0666 without the bits of the umask.

@@ -57,13 +57,15 @@ int write_to_reader(int fd, std::string_view text, MustStop must_stop) {
 
 }  // namespace
 
+core::Status print_to(std::string_view name, std::string_view text, int fd, MustStop must_stop) {
+    const int err = write_to_reader(fd, text, must_stop);
+    if (err == 0) return core::success();
+    return core::Error{core::Kind::Io, fmt::format("cannot write {}: {}", core::printable(name), std::strerror(err)),
+                       err, ""};
+}
+
 core::Status print(std::string_view text, int fd, MustStop must_stop) {
-    if (const int err = write_to_reader(fd, text, must_stop); err != 0) {
-        return core::Error{
-            core::Kind::Io,
-            fmt::format("cannot write {}: {}", fd == STDERR_FILENO ? "stderr" : "stdout", std::strerror(err)), err, ""};
-    }
-    return core::success();
+    return print_to(fd == STDERR_FILENO ? "stderr" : "stdout", text, fd, must_stop);
 }
 
 std::string error_text(const std::string &line) {

@@ -19,6 +19,8 @@ using MustStop = bool (*)();
 /// closed pipe as a failure. It waits for the reader; once rsslag must stop, only as long as the reader reads something
 /// in each second.
 core::Status print(std::string_view text, int fd = STDOUT_FILENO, MustStop must_stop = core::must_stop);
+/// The same for another file, such as a FIFO; `name` is for the error.
+core::Status print_to(std::string_view name, std::string_view text, int fd, MustStop must_stop = core::must_stop);
 
 /// Whether the reader has closed the pipe, or rsslag must stop and does not wait for it.
 inline bool reader_closed(const core::Error &error) {
