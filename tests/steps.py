@@ -87,9 +87,9 @@ def gate():
         [Step('format', sh('formatted'), 5, 120)],
         [Step('contract', ctest('build', '-L', 'gate', each=400), 250, 1500, **built)],
         [Step('live', live(f'--gtest_filter={QUIESCENT}'), 25, 600, **tracing)],
-        # Samples of the steps `fuzz` and `inject`.
-        [Step('fuzz-sample', sh('build/tests/fuzz/sample_recording 25000 tests/fuzz/corpus/fuzz_recording/*'), 60, 600, **built),
-         Step('inject-sample', python('tests/inject/inject.py', RSSLAG, '--seconds', '60', *READING), 60, 600, **tracing)],
+        # Samples of the steps `fuzz`, `inject` and, below, `soak`: two minutes together.
+        [Step('fuzz-sample', sh('build/tests/fuzz/sample_recording 18000 tests/fuzz/corpus/fuzz_recording/*'), 45, 600, **built),
+         Step('inject-sample', python('tests/inject/inject.py', RSSLAG, '--seconds', '45', *READING), 45, 600, **tracing)],
         [Step('completeness-events', completeness('events', '1'), 7, 300, **tracing)],
         [Step('completeness-counts', completeness('counts', '1'), 7, 300, **tracing)],
         [Step('known-truth', known_truth('--gate'), 8, 400, **tracing)],
@@ -97,7 +97,8 @@ def gate():
         [Step('vm-bookworm', machine('bookworm', 4, 2048, 600, *filtered, '--scheme', 'thread', '--status', 'flushed'), 100, 700,
               **in_machine),
          Step('vm-trixie-32', machine('trixie', 32, 2048, 600, '--live-only', '--gtest_filter=FewPages*:PerCpu*:*per_cpu:*few_pages:*classic',
-                                      '--scheme', 'cpu', '--status', 'exact'), 60, 700, **in_machine)],
+                                      '--scheme', 'cpu', '--status', 'exact'), 60, 700, **in_machine),
+         Step('soak-sample', python('tests/live/soak.py', '--rsslag', RSSLAG, '--sample', '30'), 35, 600, **tracing)],
     ]
 
 
