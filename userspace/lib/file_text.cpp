@@ -62,6 +62,7 @@ struct Sizes {
     /// In the order of the columns of `rss`.
     std::vector<std::pair<std::string_view, std::int64_t *>> fields() {
         std::vector<std::pair<std::string_view, std::int64_t *>> all;
+        all.reserve(core::kMembers + 3);
         for (const core::Member member : core::kMembersInOrder)
             all.emplace_back(core::name(member), &members[static_cast<std::size_t>(member)].n);
         all.insert(all.end(), {{"rss", &rss.n}, {"cached", &cached.n}, {"lag", &lag.n}});
