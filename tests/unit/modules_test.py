@@ -18,8 +18,9 @@ LIBRARIES = {
     "sqlite3.h": {"exporters"},
     "protozero/": {"exporters", "recording"},
     "zstd.h": {"recording"},
-    "libelf.h": {"procfs"},
-    "gelf.h": {"procfs"},
+    "libelf.h": {"procfs", "unwind"},
+    "gelf.h": {"procfs", "unwind"},
+    "elfutils/": {"unwind"},
     "prometheus/": {"metrics"},
     "microhttpd.h": {"metrics"},
 }

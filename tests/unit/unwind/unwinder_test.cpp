@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "unwind/unwinder.h"
+
+#include <execinfo.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <link.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rsslag::unwind {
+namespace {
+
+/// The code of this process.
+class OwnCode {
+  public:
+    std::optional<Code> operator()(std::uint64_t address) {
+        struct Found {
+            std::uint64_t address;
+            std::optional<std::uint64_t> bias;
+            std::string path;
+        } found{address, {}, {}};
+        dl_iterate_phdr(
+            [](dl_phdr_info *info, std::size_t, void *data) {
+                auto &wanted = *static_cast<Found *>(data);
+                for (int i = 0; i < info->dlpi_phnum; ++i) {
+                    const ElfW(Phdr) &part = info->dlpi_phdr[i];
+                    if (part.p_type != PT_LOAD || wanted.address - info->dlpi_addr - part.p_vaddr >= part.p_memsz)
+                        continue;
+                    wanted.bias = info->dlpi_addr;
+                    wanted.path = info->dlpi_name;
+                    return 1;
+                }
+                return 0;
+            },
+            &found);
+        if (!found.bias) return std::nullopt;
+        auto &table = tables_[found.path];
+        if (table == nullptr) {
+            const std::string path = found.path.empty() ? "/proc/self/exe" : found.path;
+            auto opened = FrameTable::open(core::Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC)));
+            if (!opened) return Code{nullptr, *found.bias};  // the vdso
+            table = std::make_unique<FrameTable>(std::move(*opened));
+        }
+        return Code{table.get(), *found.bias};
+    }
+
+  private:
+    std::map<std::string, std::unique_ptr<FrameTable>> tables_;
+};
+
+struct Here {
+    Registers registers;
+    std::vector<std::byte> bytes;
+    std::uint64_t stack = 0;
+    std::array<void *, 64> expected{};
+    std::size_t count = 0;
+
+    StackCopy copy() const { return {stack, bytes}; }
+};
+
+std::uint64_t end_of_stack() {
+    pthread_attr_t attributes{};
+    void *begin = nullptr;
+    std::size_t size = 0;
+    pthread_getattr_np(pthread_self(), &attributes);
+    pthread_attr_getstack(&attributes, &begin, &size);
+    pthread_attr_destroy(&attributes);
+    return reinterpret_cast<std::uint64_t>(begin) + size;
+}
+
+/// The registers and the stack of this function. What backtrace() returns is expected.
+[[gnu::noinline]] void look(Here &here, std::size_t bytes) {
+    std::array<std::uint64_t, 8> seen{};
+    asm volatile(
+        "leaq 0(%%rip), %%rax\n\t movq %%rax, 0(%0)\n\t movq %%rsp, 8(%0)\n\t movq %%rbp, 16(%0)\n\t movq %%rbx, "
+        "24(%0)\n\t"
+        "movq %%r12, 32(%0)\n\t movq %%r13, 40(%0)\n\t movq %%r14, 48(%0)\n\t movq %%r15, 56(%0)"
+        :
+        : "r"(seen.data())
+        : "rax", "memory");
+    constexpr std::array<std::size_t, 8> kNumbers{kReturnAddress, kStackPointer, kFramePointer, 3, 12, 13, 14, 15};
+    for (std::size_t i = 0; i < seen.size(); ++i)
+        here.registers.set(kNumbers[i], seen[i]);
+    here.stack = seen[1];
+    here.bytes.resize(std::min(bytes, end_of_stack() - here.stack));
+    std::memcpy(here.bytes.data(), reinterpret_cast<const void *>(here.stack), here.bytes.size());
+    here.count = static_cast<std::size_t>(backtrace(here.expected.data(), static_cast<int>(here.expected.size())));
+}
+
+/// Its frame has a size that the compiler cannot know, so its rules use a register other than the stack pointer.
+[[gnu::noinline]] int with_variable_frame(Here &here, std::size_t bytes, int size) {
+    auto *const some = static_cast<volatile char *>(__builtin_alloca(static_cast<std::size_t>(size)));
+    some[0] = 1;
+    look(here, bytes);
+    return some[0] + size;
+}
+
+[[gnu::noinline]] int nested(Here &here, std::size_t bytes, int depth) {
+    const int below = depth == 0 ? with_variable_frame(here, bytes, 100) : nested(here, bytes, depth - 1);
+    return below + depth;  // not a tail call
+}
+
+void expect_frames(const Here &here, const Stack &stack) {
+    ASSERT_GE(stack.frames.size(), here.count);
+    // The first frame is the function itself, at two different instructions.
+    for (std::size_t i = 1; i < here.count; ++i)
+        EXPECT_EQ(stack.frames[i].pc, reinterpret_cast<std::uint64_t>(here.expected[i])) << "frame " << i;
+}
+
+Stack unwound(const Here &here) {
+    OwnCode code;
+    return unwind(here.registers, here.copy(), std::ref(code));
+}
+
+constexpr std::size_t kWhole = 64 << 10;
+
+TEST(Unwinder, FindsTheFramesThatBacktraceFinds) {
+    Here here;
+    nested(here, kWhole, 5);
+    const Stack stack = unwound(here);
+    EXPECT_GT(here.count, 8U);
+    expect_frames(here, stack);
+}
+
+Here *in_handler = nullptr;
+
+TEST(Unwinder, GoesOnBelowASignalHandler) {
+    Here here;
+    in_handler = &here;
+    const auto before = std::signal(SIGUSR1, [](int) { look(*in_handler, kWhole); });
+    std::raise(SIGUSR1);
+    std::signal(SIGUSR1, before);
+    const Stack stack = unwound(here);
+    expect_frames(here, stack);
+    std::size_t interrupted = 0;
+    for (const Frame &frame : stack.frames)
+        interrupted += frame.interrupted ? 1 : 0;
+    EXPECT_EQ(interrupted, 2U);  // the handler, and the code that it interrupted
+}
+
+TEST(Unwinder, SaysThatTheCopyWasTooShort) {
+    Here here;
+    nested(here, 600, 20);
+    const Stack stack = unwound(here);
+    EXPECT_EQ(stack.end, StackEnd::Cut);
+    EXPECT_GT(stack.frames.size(), 1U);
+    EXPECT_LT(stack.frames.size(), here.count);
+    for (std::size_t i = 1; i < stack.frames.size(); ++i)
+        EXPECT_EQ(stack.frames[i].pc, reinterpret_cast<std::uint64_t>(here.expected[i]));
+}
+
+/// A stack by hand, in code without rules: frame pointers at 0x1010 and 0x1030.
+struct Framed {
+    std::array<std::uint64_t, 8> words{0, 0, 0x1030, 0x2222, 0, 0, 0, 0x3333};
+    Registers registers;
+    Framed() {
+        registers.set(kReturnAddress, 0x1111);
+        registers.set(kStackPointer, 0x1000);
+        registers.set(kFramePointer, 0x1010);
+    }
+    Stack unwound() const {
+        return unwind(registers, {0x1000, std::as_bytes(std::span(words))}, [](std::uint64_t) { return std::nullopt; });
+    }
+};
+
+TEST(Unwinder, FollowsFramePointersWhereThereAreNoRules) {
+    const Stack stack = Framed().unwound();
+    ASSERT_EQ(stack.frames.size(), 3U);
+    EXPECT_EQ(stack.frames[1].pc, 0x2222U);
+    EXPECT_TRUE(stack.frames[1].by_frame_pointer);
+    EXPECT_EQ(stack.frames[2].pc, 0x3333U);
+}
+
+TEST(Unwinder, RefusesAFrameThatLeadsBack) {
+    Framed framed;
+    framed.words[2] = 0x1008;
+    const Stack stack = framed.unwound();
+    EXPECT_EQ(stack.frames.size(), 2U);
+    EXPECT_EQ(stack.end, StackEnd::NoRules);
+}
+
+TEST(Unwinder, EndsAtAReturnAddressOfZero) {
+    Framed framed;
+    framed.words[3] = 0;
+    EXPECT_EQ(framed.unwound().end, StackEnd::Outermost);
+}
+
+TEST(Unwinder, EndsAStackOfManyFrames) {
+    std::vector<std::uint64_t> words(4 * kMostFrames);
+    for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+        words[i] = 0x1000 + 8 * (i + 2);
+        words[i + 1] = 0x4444;
+    }
+    Registers registers;
+    registers.set(kReturnAddress, 0x1111);
+    registers.set(kStackPointer, 0x1000);
+    registers.set(kFramePointer, 0x1000);
+    const Stack stack =
+        unwind(registers, {0x1000, std::as_bytes(std::span(words))}, [](std::uint64_t) { return std::nullopt; });
+    EXPECT_EQ(stack.frames.size(), kMostFrames);
+    EXPECT_EQ(stack.end, StackEnd::TooDeep);
+}
+
+TEST(Expression, OfAPltEntry) {
+    // DW_CFA_def_cfa_expression of a PLT: rsp + 8, and 8 more from the second half of the entry on.
+    const std::vector<Operation> plt{{0x77, 8, 0}, {0x80, 0, 0}, {0x3f, 0, 0}, {0x1a, 0, 0}, {0x3b, 0, 0},
+                                     {0x2a, 0, 0}, {0x33, 0, 0}, {0x24, 0, 0}, {0x22, 0, 0}};
+    Registers registers;
+    registers.set(kStackPointer, 0x1000);
+    for (const std::uint64_t offset : {0U, 10U, 11U, 15U}) {
+        registers.set(kReturnAddress, 0x4000 + offset);
+        EXPECT_EQ(evaluate(plt, registers, {}, {}), offset >= 11 ? 0x1010U : 0x1008U);
+    }
+}
+
+TEST(Expression, ThatFails) {
+    const Registers none;
+    EXPECT_EQ(evaluate({{0x77, 8, 0}}, none, {}, {}), std::nullopt);                // an unknown register
+    EXPECT_EQ(evaluate({{0x22, 0, 0}}, none, {}, {}), std::nullopt);                // no values
+    EXPECT_EQ(evaluate({{0x31, 0, 0}, {0x06, 0, 0}}, none, {}, {}), std::nullopt);  // memory that is not there
+    EXPECT_EQ(evaluate({{0x31, 0, 0}, {0x30, 0, 0}, {0x1d, 0, 0}}, none, {}, {}), std::nullopt);  // a division by 0
+    EXPECT_EQ(evaluate({{0x28, 0, 0}}, none, {}, {}), std::nullopt);                              // a branch
+    EXPECT_EQ(evaluate(std::vector<Operation>(65, {0x31, 0, 0}), none, {}, {}), std::nullopt);
+    EXPECT_EQ(evaluate({}, none, {}, {}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace rsslag::unwind

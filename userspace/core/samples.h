@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Samples of updates and the stacks of the threads that made them (--stacks). Pure.
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/mapping.h"
+#include "core/units.h"
+
+namespace rsslag::core {
+
+/// What is sampled.
+struct SampleOptions {
+    std::uint32_t period = 0;          ///< pages to a sample, on average; 0: no samples
+    std::uint32_t stack_bytes = 2048;  ///< copied of each stack; a multiple of 8, at most RSSLAG_STACK_BYTES
+    std::uint64_t seed = 0;            ///< of the hash that chooses pages
+    std::size_t ring_bytes = std::size_t{8} << 20;
+};
+
+/// A sampled update. (t_ns, host_tid, cpu, member) are those of the update.
+struct Sample {
+    std::uint64_t t_ns = 0;     ///< CLOCK_MONOTONIC
+    std::uint64_t mm = 0;       ///< address of the mm_struct
+    std::uint64_t address = 0;  ///< of the page fault; 0: none
+    int host_tid = 0;
+    int pid = 0;  ///< in rsslag's PID namespace; 0: not visible there
+    std::uint16_t cpu = 0;
+    std::uint8_t member = 0;    ///< the kernel's number
+    std::int32_t believed = 0;  ///< pages, as the BPF program guessed the amount
+    std::int32_t syscall = -1;  ///< number of the system call that the thread is in; -1: none
+    friend auto operator<=>(const Sample &, const Sample &) = default;
+};
+
+/// The probability with which an update of this believed amount is sampled, if one in `period` pages is.
+inline double inclusion(std::int32_t believed, std::uint32_t period) {
+    return std::min(1.0, static_cast<double>(std::abs(std::int64_t{believed})) / period);
+}
+
+/// Why a stack has no more frames.
+enum class StackEnd : std::uint8_t {
+    Outermost,    ///< it is whole
+    Cut,          ///< the copy of the stack ends before the stack does
+    NoRules,      ///< neither .eh_frame nor a frame pointer leads on
+    Implausible,  ///< a frame would not be above that of its callee
+    TooDeep,
+    NoCopy,   ///< the registers or the stack could not be read
+    Dropped,  ///< the unwinder could not keep up
+};
+inline constexpr std::size_t kStackEnds = 7;
+
+/// One frame: code of a file at an address, and its function if that is known.
+struct StackFrame {
+    std::string function;  ///< raw bytes, demangled; empty: unknown
+    std::string file;      ///< raw bytes: the path of the mapping, "[vdso]"; empty: no file
+    BuildId build_id{};
+    std::uint64_t address = 0;  ///< within the instruction; in the file, without the load bias, if there is a file
+    friend auto operator<=>(const StackFrame &, const StackFrame &) = default;
+};
+
+struct CallStack {
+    std::vector<std::uint32_t> frames;  ///< indices of frames, the innermost first
+    StackEnd end = StackEnd::Outermost;
+    friend auto operator<=>(const CallStack &, const CallStack &) = default;
+};
+
+}  // namespace rsslag::core

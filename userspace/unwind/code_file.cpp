@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "code_file.h"
+
+#include <cxxabi.h>
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gelf.h>
+#include <linux/openat2.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "elf_handle.h"
+
+namespace rsslag::unwind {
+namespace {
+
+struct Free {
+    void operator()(char *text) const { std::free(text); }  // NOLINT(cppcoreguidelines-no-malloc): of __cxa_demangle()
+};
+
+constexpr std::uint64_t kPageBytes = 4096;
+
+/// Rust's older mangling ends with a hash: "::h0123456789abcdef".
+std::string without_hash(std::string name) {
+    constexpr std::size_t kHash = 19;
+    if (name.size() < kHash || !name.substr(name.size() - kHash).starts_with("::h")) return name;
+    const std::string_view digits = std::string_view(name).substr(name.size() - kHash + 3);
+    if (digits.find_first_not_of("0123456789abcdef") == std::string_view::npos) name.resize(name.size() - kHash);
+    return name;
+}
+
+std::string demangled(const std::string &name) {
+    int status = 0;
+    const std::unique_ptr<char, Free> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status));
+    return text == nullptr ? name : without_hash(text.get());
+}
+
+/// O_NONBLOCK: a FIFO of this name must not block.
+core::Fd open_in(const std::string &root, const std::string &path) {
+    const core::Fd directory(open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!directory.open()) return {};
+    open_how how{};
+    how.flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+    return core::Fd(static_cast<int>(syscall(SYS_openat2, directory.get(), path.c_str(), &how, sizeof(how))));
+}
+
+bool is_the_file(const core::Fd &fd, const FileKey &key) {
+    struct stat about {};
+    if (!fd.open() || fstat(fd.get(), &about) != 0 || !S_ISREG(about.st_mode)) return false;
+    if (key.build_id.known()) return build_id_of(fd.get()) == key.build_id;
+    return key.inode != 0 && about.st_ino == key.inode;
+}
+
+/// rsslag's own vdso is that of all 64-bit processes of the machine.
+core::Fd vdso() {
+    const auto *const image = reinterpret_cast<const char *>(getauxval(AT_SYSINFO_EHDR));
+    if (image == nullptr) return {};
+    core::Fd copy(memfd_create("rsslag-vdso", MFD_CLOEXEC));
+    const auto *const header = reinterpret_cast<const Elf64_Ehdr *>(image);
+    const std::size_t size = header->e_shoff + std::size_t{header->e_shnum} * header->e_shentsize;
+    std::string_view bytes(image, size);
+    return copy.open() && core::write_all(copy.get(), bytes) == 0 ? std::move(copy) : core::Fd();
+}
+
+}  // namespace
+
+core::BuildId build_id_of(int fd) {
+    core::BuildId id;
+    elf_version(EV_CURRENT);
+    const ElfHandle elf(elf_begin(fd, ELF_C_READ_MMAP, nullptr));
+    const void *bytes = nullptr;
+    const ssize_t size = elf == nullptr ? -1 : dwelf_elf_gnu_build_id(elf.get(), &bytes);
+    if (size <= 0) return id;
+    id.size = static_cast<std::uint8_t>(std::min<std::size_t>(static_cast<std::size_t>(size), core::BuildId::kMost));
+    std::copy_n(static_cast<const std::uint8_t *>(bytes), id.size, id.bytes.begin());
+    return id;
+}
+
+CodeFile::CodeFile(core::Fd file) {
+    build_id_ = build_id_of(file.get());
+    if (auto elf = procfs::read_elf(file.get())) elf_ = std::move(*elf);
+    if (auto rules = FrameTable::open(std::move(file))) rules_.emplace(std::move(*rules));
+}
+
+std::optional<std::uint64_t> CodeFile::bias(std::uint64_t start, std::uint64_t offset) const {
+    for (const procfs::ElfLoad &load : elf_.loads) {
+        const std::uint64_t begin = load.offset & ~(kPageBytes - 1);
+        if (offset >= begin && offset < load.offset + load.file_size)
+            return start - offset + load.offset - load.address;
+    }
+    return std::nullopt;
+}
+
+std::string CodeFile::function_at(std::uint64_t address) const {
+    const auto &symbols = elf_.symbols;
+    auto after = std::upper_bound(symbols.begin(), symbols.end(), address,
+                                  [](std::uint64_t at, const procfs::ElfPart &symbol) { return at < symbol.address; });
+    if (after == symbols.begin()) return {};
+    const procfs::ElfPart &symbol = *--after;
+    return address - symbol.address < symbol.size ? demangled(symbol.name) : std::string();
+}
+
+CodeFiles::CodeFiles() {
+    if (core::Fd image = vdso(); image.open()) files_[{"[vdso]"}] = std::make_unique<CodeFile>(std::move(image));
+}
+
+CodeFile *CodeFiles::find(const FileKey &key, pid_t pid) {
+    if (key.path == "[vdso]") {
+        const auto own = files_.find({key.path});
+        return own == files_.end() ? nullptr : own->second.get();
+    }
+    if (!key.path.starts_with('/')) return nullptr;
+    const auto [entry, is_new] = files_.try_emplace(key, nullptr);
+    if (!is_new) return entry->second.get();
+    for (const std::string &root : {fmt::format("/proc/{}/root", pid), std::string("/")}) {
+        core::Fd file = open_in(root, key.path);
+        if (!is_the_file(file, key)) continue;
+        entry->second = std::make_unique<CodeFile>(std::move(file));
+        break;
+    }
+    return entry->second.get();
+}
+
+}  // namespace rsslag::unwind
