@@ -281,6 +281,27 @@ struct rsslag_at_exec {
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_at_exec) == 104, "rsslag_at_exec");
 
+/* A sample of an update, in a ring of its own: what the thread was doing. Stack bytes follow, from its stack pointer in user
+ * mode upwards. (tid, t_ns, cpu, member) are those of the update. */
+#define RSSLAG_REGISTERS 21 /* struct pt_regs of x86-64 (arch/x86/include/uapi/asm/ptrace.h), from r15 to ss */
+struct rsslag_sample {
+    rsslag_u16 flags; /* enum rsslag_update_flags */
+    rsslag_u16 cpu;
+    rsslag_s32 tid;
+    rsslag_u64 t_ns;
+    rsslag_u64 mm;
+    rsslag_u64 address; /* of the page fault, else 0 */
+    rsslag_s32 tgid;
+    rsslag_s32 ns_tgid;  /* in rsslag's PID namespace; 0 if not visible there */
+    rsslag_s32 believed; /* pages, as the program guessed the amount: decides with which probability there is a sample */
+    rsslag_u32 copied;   /* stack bytes that are valid */
+    rsslag_u8 member;
+    rsslag_u8 pad[7];
+    rsslag_u64 registers[RSSLAG_REGISTERS]; /* in user mode */
+};
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_sample) == 224, "rsslag_sample");
+#define RSSLAG_STACK_BYTES 32768 /* at most */
+
 /* Changes of mappings that perf's side-band events (PERF_RECORD_MMAP2) do not report; in a ring of their own. */
 enum rsslag_mapping_kind {
     RSSLAG_MOVED = 1, /* mremap */

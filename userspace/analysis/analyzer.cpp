@@ -48,6 +48,13 @@ struct WorkOf {
     std::uint64_t operator()(const event::MappingListing &event) const {
         return kEvent * (1 + event.listing.entries.size());
     }
+    std::uint64_t operator()(const event::Samples &event) const { return kEvent * (1 + event.samples.size()); }
+    std::uint64_t operator()(const event::Stacks &event) const {
+        std::uint64_t work = kEvent * (1 + event.frames.size() + event.of.size());
+        for (const core::CallStack &stack : event.stacks)
+            work += kEvent + 10 * stack.frames.size();
+        return work;
+    }
     std::uint64_t operator()(const event::Faults &event) const { return kEvent + 10 * event.tasks.size(); }
     /// All other events cost almost nothing, in addition to Ledger::visited().
     template <class Other>
@@ -272,6 +279,14 @@ void Analyzer::State::operator()(event::MappingListing &event) {
     const std::uint64_t t_ns = event.listing.t_ns;
     mapping_bytes += bytes_of(event.listing);
     mappings.emplace(t_ns, std::move(event.listing));
+}
+
+void Analyzer::State::operator()(event::Samples &event) {
+    if (records != nullptr) records->on_samples(event);
+}
+
+void Analyzer::State::operator()(event::Stacks &event) {
+    if (records != nullptr) records->on_stacks(event);
 }
 
 Analyzer::Analyzer(Facts facts, AnalyzerOptions options)

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "core/event.h"
 #include "core/ledger.h"
 #include "core/losses.h"
 #include "core/mapping.h"
@@ -46,6 +47,9 @@ class TraceObserver {
     /// Each change of a mapping, in the order of time with the records.
     virtual void on_mapping(const core::MappingChange & /*change*/) {}
     virtual void on_listing(const core::MappingListing & /*listing*/) {}
+    /// Samples of updates, before on_applied() of these, and their stacks, some time later.
+    virtual void on_samples(const event::Samples & /*samples*/) {}
+    virtual void on_stacks(const event::Stacks & /*stacks*/) {}
     /// Called when the counts of losses have grown, in the kernel or in the recording (cause "recording").
     virtual void on_loss(std::uint64_t /*t_ns*/, const core::Losses & /*losses*/) {}
     /// A process at one tick, or its last one, after all records of the same event.

@@ -140,6 +140,8 @@ void RowMaker::on_adopted(const core::GroupView &group) {
 /// Otherwise rows that wait for a later record would wait until the end if no record comes.
 void RowMaker::reached(std::uint64_t t_ns) {
     if (const std::uint64_t until = since_start(t_ns); until > 0) catch_up(until - 1);
+    while (!sampled_.empty() && std::get<0>(sampled_.begin()->first) < t_ns)  // their records were lost
+        sampled_.erase(sampled_.begin());
 }
 
 void RowMaker::on_applied(const rsslag_update &update, const core::Applied &applied) {
@@ -160,9 +162,30 @@ void RowMaker::on_applied(const rsslag_update &update, const core::Applied &appl
     row.teardown = has(update.flags, RSSLAG_TEARDOWN);
     row.known = applied.known;
     row.from_faults = applied.from_faults;
+    row.sample = sample_of(update);
     row.held = applied.held;
     if (applied.ticket == 0) return put(row);
     held_.add({row, std::string(row.at.comm)}, applied.ticket);
+}
+
+void RowMaker::on_samples(const event::Samples &samples) {
+    sink_.samples(samples);
+    std::uint64_t number = samples.first;
+    for (const core::Sample &sample : samples.samples)
+        sampled_[{sample.t_ns, sample.host_tid, sample.cpu, sample.member}] = number++;
+}
+
+void RowMaker::on_stacks(const event::Stacks &stacks) {
+    sink_.stacks(stacks);
+}
+
+std::int64_t RowMaker::sample_of(const rsslag_update &update) {
+    if (sampled_.empty()) return -1;
+    const auto found = sampled_.find({update.t_ns, update.tid, update.cpu, update.member});
+    if (found == sampled_.end()) return -1;
+    const auto number = static_cast<std::int64_t>(found->second);
+    sampled_.erase(found);
+    return number;
 }
 
 void RowMaker::on_settled(std::span<const core::SettledUpdate> amounts) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -46,6 +47,8 @@ class RowMaker : public TraceObserver {
     void on_reading(const core::RawReading &reading) override;
     void on_mapping(const core::MappingChange &change) override;
     void on_listing(const core::MappingListing &listing) override;
+    void on_samples(const event::Samples &samples) override;
+    void on_stacks(const event::Stacks &stacks) override;
     void on_loss(std::uint64_t t_ns, const core::Losses &losses) override;
     void on_tick(core::Tick tick) override;
 
@@ -92,6 +95,7 @@ class RowMaker : public TraceObserver {
     std::uint64_t since_start(std::uint64_t t_ns) const { return t_ns > start_ns_ ? t_ns - start_ns_ : 0; }
     exporters::Stamp stamp(std::uint64_t t_ns, int host_tid, std::uint64_t mm, int cpu);
     Task &known(int host_tid);
+    std::int64_t sample_of(const rsslag_update &update);
     Mm &mm_at(std::uint64_t address);
     Mm &new_mm(std::uint64_t address);
     /// The mm with the ledger's generation; its address may already belong to another mm.
@@ -130,6 +134,8 @@ class RowMaker : public TraceObserver {
     std::map<std::string, std::uint64_t> lost_;
     std::multimap<std::uint64_t, Later> later_;  ///< by time since the start
     SettledQueue<Held> held_;
+    /// Samples whose updates are still to come: their numbers, by time, host TID, CPU and member.
+    std::map<std::tuple<std::uint64_t, int, int, int>, std::uint64_t> sampled_;
 };
 
 }  // namespace rsslag::analysis

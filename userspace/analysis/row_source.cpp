@@ -42,6 +42,7 @@ exporters::Facts sink_facts(const recording::Header &header) {
     facts.segment = header.segment;
     facts.command_line = fmt::format("rsslag {}", fmt::join(header.command_line, " "));
     facts.follow = header.follow;
+    facts.sample_period = header.sample_period;
     facts.mode = header.counting ? "counts" : "events";
     facts.machine = header.machine;
     facts.calibration = header.calibration;

@@ -44,6 +44,11 @@ bool needs_only_files(std::string_view command) {
 
 /// Names the options that an option excludes after its description; CLI11 would name them before it.
 class HelpText : public CLI::Formatter {
+    /// A flag that may have a value has its default in braces.
+    std::string make_option_name(const CLI::Option *option, bool is_positional) const override {
+        const std::string name = Formatter::make_option_name(option, is_positional);
+        return name.ends_with('}') ? name.substr(0, name.find('{')) + "[=PAGES]" : name;
+    }
     std::string make_option_opts(const CLI::Option *option) const override {
         const std::string text = Formatter::make_option_opts(option);
         return text.substr(0, text.find(" " + get_label("Excludes") + ":"));

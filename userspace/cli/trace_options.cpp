@@ -78,6 +78,7 @@ Status parse_rest(session::TraceOptions &options) {
     const auto sync = core::parse_interval(options.typed.sync);
     if (!sync) return sync.error();
     options.sync = *sync;
+    if (Status sampled = session::parse_stacks(options); !sampled) return sampled;
     if (options.events && options.mode == "counts") {
         return Error{Kind::BadInput, "--events requires records, and --mode counts has none", 0,
                      "remove --events or --mode counts"};
@@ -86,21 +87,6 @@ Status parse_rest(session::TraceOptions &options) {
 }
 
 }  // namespace
-
-core::Result<core::ThreadChoice> parse_threads(const std::string &argument) {
-    using Which = core::ThreadChoice::Which;
-    if (argument == "all") return core::ThreadChoice{Which::All, 0};
-    if (argument == "changed") return core::ThreadChoice{Which::Changed, 0};
-    if (argument == "none") return core::ThreadChoice{Which::None, 0};
-    std::size_t top = 0;
-    const char *const end = argument.data() + argument.size();
-    if (argument.starts_with("top:")) {
-        const auto [rest, err] = std::from_chars(argument.data() + 4, end, top);
-        if (err == std::errc{} && rest == end && top > 0) return core::ThreadChoice{Which::Top, top};
-    }
-    return Error{Kind::BadInput, fmt::format("--threads {} is not valid", core::printable(argument)), 0,
-                 "use all, changed, top:N or none"};
-}
 
 Status parse(session::TraceOptions &options) {
     const auto interval = core::parse_interval(options.typed.interval);

@@ -7,7 +7,6 @@
 #include <CLI/CLI.hpp>
 
 #include "core/result.h"
-#include "core/tick.h"
 #include "session/trace_options.h"
 
 namespace rsslag::cli {
@@ -16,8 +15,7 @@ namespace rsslag::cli {
 /// is invalid.
 core::Status parse(session::TraceOptions &options);
 
-/// Parses "all", "changed", "top:N" or "none". Kind::BadInput otherwise. Pure.
-core::Result<core::ThreadChoice> parse_threads(const std::string &argument);
+using session::parse_threads;
 
 /// --ring and --memory.
 void add_buffer_options(CLI::App &command, session::TraceOptions &options);

@@ -14,6 +14,7 @@
 #include "core/own_cost.h"
 #include "core/raw_reading.h"
 #include "core/result.h"
+#include "core/samples.h"
 
 namespace rsslag::core::event {
 
@@ -132,8 +133,24 @@ struct MappingListing {
     core::MappingListing listing;
 };
 
+/// Samples of updates whose records have come, or come before the next Watermark. They are numbered in order,
+/// from 0 at the start of the trace.
+struct Samples {
+    std::uint64_t first = 0;  ///< number of the first one
+    std::vector<core::Sample> samples;
+};
+
+/// The stacks of the samples from number `first` on. `lost`: samples until now for which the ring had no space.
+struct Stacks {
+    std::uint64_t first = 0;
+    std::vector<core::StackFrame> frames;
+    std::vector<core::CallStack> stacks;
+    std::vector<std::uint32_t> of;  ///< for each sample: the index of its stack
+    std::uint64_t lost = 0;
+};
+
 using Event = std::variant<Records, Watermark, Losses, Faults, Attach, ExecAwaited, Counters, Reading, TickEnd, Stop,
-                           End, Gap, FreshStart, CpusFolded, MappingChanges, MappingListing, AtExec>;
+                           End, Gap, FreshStart, CpusFolded, MappingChanges, MappingListing, AtExec, Samples, Stacks>;
 
 /// The time of the event; nullopt if it has none.
 inline std::optional<std::uint64_t> time_of(const Event &event) {
@@ -160,6 +177,8 @@ inline std::optional<std::uint64_t> time_of(const Event &event) {
         Time operator()(const MappingChanges & /*event*/) const { return std::nullopt; }
         Time operator()(const MappingListing & /*event*/) const { return std::nullopt; }
         Time operator()(const AtExec &event) const { return event.counters.end_ns; }
+        Time operator()(const Samples & /*event*/) const { return std::nullopt; }
+        Time operator()(const Stacks & /*event*/) const { return std::nullopt; }
     };
     return std::visit(TimeOf{}, event);
 }

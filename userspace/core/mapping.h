@@ -32,6 +32,9 @@ struct MappedRange {
     std::uint8_t flags = 0;            ///< of MappingFlag, or-ed
     /// Raw bytes, as in /proc/PID/maps: a path, "[heap]", "[anon:NAME]"; empty: anonymous memory without a name.
     std::string name;
+    // Only in a live trace; a recording does not contain them.
+    std::uint64_t offset = 0;  ///< of the start in the file, in bytes
+    std::uint64_t inode = 0;   ///< of the file; 0: not known
 };
 
 /// The NT_GNU_BUILD_ID of an ELF file.

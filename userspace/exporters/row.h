@@ -31,9 +31,10 @@ struct Facts {
     std::string boot_id;   ///< of the recorded kernel; empty: not recorded
     std::string trace_id;  ///< identifies the recording, the same in all of its segments; empty: not recorded
     std::uint64_t segment = 0;
-    std::string command_line;  ///< of the rsslag process that made the recording; empty: not recorded
-    std::string mode;          ///< "events" or "counts"
-    bool follow = true;        ///< children were traced too
+    std::string command_line;         ///< of the rsslag process that made the recording; empty: not recorded
+    std::string mode;                 ///< "events" or "counts"
+    bool follow = true;               ///< children were traced too
+    std::uint32_t sample_period = 0;  ///< pages to a sample, on average; 0: no samples
     core::Machine machine;
     core::Calibration calibration;
     std::chrono::system_clock::time_point time;  ///< of the attach
@@ -73,6 +74,7 @@ struct UpdateRow {
     bool known = true;               ///< the mm is traced
     std::optional<core::Held> held;  ///< what the mm holds after the update
     std::string_view mapping;        ///< the mapping of the fault's address; empty: no fault
+    std::int64_t sample = -1;        ///< the number of its sample; -1: not sampled
     core::Pages from_faults;         ///< of a flush: pages that fault records have reported already
 };
 

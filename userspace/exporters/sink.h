@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/event.h"
 #include "core/result.h"
 #include "exporters/row.h"
 
@@ -29,6 +30,10 @@ class Sink {
     virtual core::Status begin(const Facts &facts) = 0;
     virtual core::Status row(const Row &row) = 0;
     virtual core::Status end(const Ending &ending) = 0;
+
+    /// Samples, before the rows of their updates. Their stacks come later.
+    virtual void samples(const core::event::Samples & /*samples*/) {}
+    virtual void stacks(const core::event::Stacks & /*stacks*/) {}
 };
 
 /// Writes all of the bytes to the caller's file, pipe or string.

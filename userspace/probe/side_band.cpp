@@ -222,10 +222,14 @@ void read_mmap2(Fields &in, bool has_build_id, MappingChange &change) {
     change.tid = in.take<std::int32_t>();
     change.range.start = in.take<std::uint64_t>();
     change.range.end = change.range.start + in.take<std::uint64_t>();
-    in.take<std::uint64_t>();  // offset
-    if (has_build_id) change.build_id = read_build_id(in);
-    for (int i = 0; i < 3 && !has_build_id; ++i)
-        in.take<std::uint64_t>();  // device, inode and inode generation
+    change.range.offset = in.take<std::uint64_t>();
+    if (has_build_id) {
+        change.build_id = read_build_id(in);
+    } else {
+        in.take<std::uint64_t>();  // device
+        change.range.inode = in.take<std::uint64_t>();
+        in.take<std::uint64_t>();  // inode generation
+    }
     const auto prot = in.take<std::uint32_t>();
     change.range.flags = flags_of(prot, in.take<std::uint32_t>());
     change.range.name = name_of(in.text());

@@ -56,7 +56,7 @@ std::vector<bpf_program *> StreamProbe::State::programs() const {
 
 /// Selects the programs to load. Those of the other scheme must not be loaded: the verifier refuses a wrong number of
 /// tracepoint arguments, and 5.10 lacks helpers.
-void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme, bool counting) {
+void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme, bool counting, bool sampling) {
     auto &p = skeleton->progs;
     const bool by_cpu = core::cpus_cache(scheme);
     skeleton->rodata->refcount_type = traits.refcount_type;
@@ -78,6 +78,8 @@ void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme,
     bpf_map__set_autocreate(skeleton->maps.exact_rss_anchor, by_cpu);
     bpf_map__set_autocreate(skeleton->maps.runs, by_cpu);
     bpf_map__set_autocreate(skeleton->maps.updates, by_cpu);
+    bpf_map__set_autocreate(skeleton->maps.samples, sampling);
+    bpf_map__set_autocreate(skeleton->maps.last_updates, sampling);
     if (!traits.page_fault_user) missing.emplace_back("tp_btf/page_fault_user: this kernel does not have it");
     if (!traits.page_fault_kernel) missing.emplace_back("tp_btf/page_fault_kernel: this kernel does not have it");
 }
@@ -123,6 +125,11 @@ Status StreamProbe::State::load(const Options &options) {
     skeleton->rodata->possible_cpus = static_cast<std::uint32_t>(cpus);
     skeleton->rodata->fault_emitted_at_exit = bpf_program__autoload(skeleton->progs.fault_done);
     skeleton->rodata->counting = options.counting;
+    skeleton->rodata->sample_period = options.samples.period;
+    skeleton->rodata->sample_seed = options.samples.seed;
+    skeleton->rodata->sample_stack_bytes = options.samples.stack_bytes;
+    bpf_map__set_max_entries(skeleton->maps.samples,
+                             static_cast<std::uint32_t>(std::bit_ceil(options.samples.ring_bytes)));
     skeleton->bss->filter.follow = options.follow ? 1 : 0;
     bpf_map__set_max_entries(skeleton->maps.fault_slots, fault_count);
     bpf_map__set_max_entries(skeleton->maps.cpus, static_cast<std::uint32_t>(cpus));
@@ -147,6 +154,11 @@ Status StreamProbe::State::load(const Options &options) {
     ends = Mapping(bpf_map__fd(skeleton->maps.ends), RSSLAG_END_SLOTS * sizeof(rsslag_end));
     if (ends.get() == nullptr) return refused(errno);
     if (Status mapped = map_updates(); !mapped) return mapped;
+    if (options.samples.period > 0) {
+        sample_ring.reset(ring_buffer__new(bpf_map__fd(skeleton->maps.samples), append_sample, &sample_sink, nullptr));
+        if (!sample_ring) return refused(errno);
+        sample_ring_bytes = std::bit_ceil(options.samples.ring_bytes);
+    }
     if (options.counting && bpf_map__fd(skeleton->maps.runs) >= 0) {
         emitted_sequence.resize(static_cast<std::size_t>(cpus));
         runs = Mapping(bpf_map__fd(skeleton->maps.runs), emitted_sequence.size() * sizeof(rsslag_run));
@@ -220,6 +232,9 @@ core::Result<StreamProbe> StreamProbe::open(const KernelTraits &traits, const Op
         return Error{Kind::Unsupported, "this kernel has no tracepoint kmem:rss_stat", 0,
                      traits.task_iterator ? "use rsslag snapshot, which does not need it" : "use Linux 5.8 or later"};
     }
+    if (options.samples.period > 0 && !core::cpus_cache(*scheme))
+        return Error{Kind::Unsupported, "stacks cannot be sampled on this kernel, which does not cache updates on CPUs",
+                     0, "trace without --stacks, or use Linux 6.2 or later"};
     KernelTraits usable = traits;
     std::vector<std::string> missing;
     for (;;) {
@@ -230,7 +245,7 @@ core::Result<StreamProbe> StreamProbe::open(const KernelTraits &traits, const Op
         const CoreTypes types(traits.types.get(), *bpf_object__btf(state->skeleton->obj));
         if (types.made()) state->skeleton.reset(rsslag_stream__open_opts(types.open_options()));
         if (!state->skeleton) return refused(errno);
-        state->choose(usable, *scheme, options.counting);
+        state->choose(usable, *scheme, options.counting, options.samples.period > 0);
         Status ready = state->load(options);
         if (ready) ready = state->learn(*scheme);
         if (ready) ready = state->attach();

@@ -15,6 +15,7 @@
 #include "core/glob_states.h"
 #include "core/losses.h"
 #include "core/result.h"
+#include "core/samples.h"
 #include "probe/traits.h"
 #include "rsslag/abi.h"
 
@@ -50,6 +51,8 @@ class StreamProbe {
         /// `cpu` scheme: the programs send sums of updates if possible. Other schemes: faults send no record of what
         /// the task caches.
         bool counting = false;
+        /// `cpu` scheme only.
+        core::SampleOptions samples;
     };
 
     /// Loads and attaches the programs that fit the kernel; no process is traced yet. Kind::Unsupported or Kind::Denied
@@ -81,6 +84,12 @@ class StreamProbe {
     /// and _sum, each of which starts with its u16 kind. Then appends an RSSLAG_PARTIAL sum for each CPU whose sum has
     /// grown since the last call. `out` must have rings() elements.
     void drain(std::span<std::vector<std::byte>> out);
+
+    /// Appends the samples in the order of their ring, each a struct rsslag_sample with
+    /// core::SampleOptions::stack_bytes after it. One thread may call this while others call the other functions.
+    void drain_samples(std::vector<std::byte> &out);
+    /// Samples that did not fit into the ring.
+    std::uint64_t lost_samples() const;
 
     /// Detaches the programs. Records that they have sent can still be drained.
     void detach();

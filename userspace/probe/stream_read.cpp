@@ -56,12 +56,32 @@ int append_record(void *to, void *data, std::size_t size) {
     return 0;
 }
 
+int append_sample(void *to, void *data, std::size_t size) {
+    auto *sink = static_cast<SampleSink *>(to);
+    const auto *bytes = static_cast<const std::byte *>(data);
+    sink->out->insert(sink->out->end(), bytes, bytes + size);
+    if (sink->left <= size) return -EAGAIN;  // libbpf stops after this sample
+    sink->left -= size;
+    return 0;
+}
+
+void StreamProbe::drain_samples(std::vector<std::byte> &out) {
+    if (!state_->sample_ring) return;
+    state_->sample_sink = {&out, state_->sample_ring_bytes};
+    ring_buffer__consume(state_->sample_ring.get());
+}
+
+std::uint64_t StreamProbe::lost_samples() const {
+    return __atomic_load_n(&state_->skeleton->bss->lost_samples, __ATOMIC_RELAXED);
+}
+
 std::size_t StreamProbe::rings() const {
     return state_->rings.size();
 }
 
 std::size_t StreamProbe::buffer_bytes() const {
-    return state_->rings.size() * (state_->ring_bytes + state_->update_places * sizeof(rsslag_update));
+    return state_->rings.size() * (state_->ring_bytes + state_->update_places * sizeof(rsslag_update)) +
+           state_->sample_ring_bytes;
 }
 
 /// Collects the sums that have grown since the last call. Must run before the rings are emptied: then all records that

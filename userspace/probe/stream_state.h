@@ -67,6 +67,14 @@ struct Sink {
 /// libbpf's callback: appends one record to the Sink at `to`.
 int append_record(void *to, void *data, std::size_t size);
 
+/// The destination of samples.
+struct SampleSink {
+    std::vector<std::byte> *out = nullptr;
+    std::size_t left = 0;  ///< as Sink::left
+};
+/// libbpf's callback: appends one sample to the SampleSink at `to`.
+int append_sample(void *to, void *data, std::size_t size);
+
 struct StreamProbe::State {
     std::unique_ptr<rsslag_stream, StreamDeleter> skeleton;
     std::vector<int> ring_fds;
@@ -78,6 +86,9 @@ struct StreamProbe::State {
     std::atomic<std::uint64_t> malformed = 0;
     mutable std::map<bpf_program *, std::uint64_t> recursion;  ///< recursion_misses as last read
     mutable std::uint64_t unreadable = 0;                      ///< failed reads of recursion_misses
+    std::unique_ptr<ring_buffer, RingDeleter> sample_ring;     ///< null: no samples
+    std::size_t sample_ring_bytes = 0;
+    SampleSink sample_sink;
     Mapping cpu_states;
     Mapping slots;
     Mapping ends;
@@ -93,11 +104,12 @@ struct StreamProbe::State {
     ~State() {
         links.clear();
         rings.clear();
+        sample_ring.reset();
         for (const int fd : ring_fds)
             close(fd);
     }
 
-    void choose(const KernelTraits &traits, core::Scheme scheme, bool counting);
+    void choose(const KernelTraits &traits, core::Scheme scheme, bool counting, bool sampling);
     core::Status load(const Options &options);
     core::Status make_rings(std::uint32_t bytes, std::uint32_t count);
     core::Status hand_over_rings();

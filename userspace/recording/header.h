@@ -39,6 +39,7 @@ struct Header {
     std::uint8_t threads = 0;  ///< which threads ticks list: 0 all, 1 changed, 2 top, 3 none
     std::uint64_t threads_top = 0;
     std::uint64_t interval_ms = 1000;
+    std::uint32_t sample_period = 0;  ///< --stacks: pages to a sample, on average; 0: no samples
     std::uint64_t segment = 0;  ///< number of the segment, from 0; later ones start with events for the current state
     core::Losses before;        ///< sent and lost before this recording started
 };

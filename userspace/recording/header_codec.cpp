@@ -26,7 +26,8 @@ enum class Field : std::uint8_t {
     BootId = 16,
     TraceId = 17,
     IdKey = 18,
-    Last = IdKey
+    Samples = 19,
+    Last = Samples
 };
 
 void put_field(Bytes &out, Field field, std::string_view body) {
@@ -136,6 +137,7 @@ void read_field(Field field, ByteReader &in, Header &header) {
         case Field::Version: header.version = static_cast<std::uint32_t>(in.signed_number()); break;
         case Field::BootId: header.boot_id = read_name(in); break;
         case Field::TraceId: header.trace_id = read_name(in); break;
+        case Field::Samples: header.sample_period = static_cast<std::uint32_t>(in.signed_number()); break;
         case Field::AnonOrders: header.machine.anon_orders = static_cast<std::uint32_t>(in.signed_number()) | 1U; break;
     }
 }
@@ -170,6 +172,7 @@ void put_header(Bytes &out, const Header &header) {
     put_field(out, Field::BootId, header.boot_id);
     put_field(out, Field::TraceId, header.trace_id);
     put_field(out, Field::IdKey, numbers(header.id_key.first, header.id_key.second));
+    if (header.sample_period > 0) put_field(out, Field::Samples, numbers(header.sample_period));
 }
 
 std::optional<Header> read_header(std::string_view bytes) {

@@ -7,6 +7,7 @@
 #include "columns.h"
 #include "core/text.h"
 #include "mapping_codec.h"
+#include "stack_codec.h"
 
 namespace rsslag::recording {
 namespace {
@@ -154,6 +155,14 @@ struct PutBody {
         timed(event.counters);
         return ItemKind::AtExec;
     }
+    ItemKind operator()(const event::Samples &event) const {
+        put_samples(out, event, base_ns);
+        return ItemKind::Samples;
+    }
+    ItemKind operator()(const event::Stacks &event) const {
+        put_stacks(out, event);
+        return ItemKind::Stacks;
+    }
 };
 
 std::uint64_t read_time(ByteReader &in, std::uint64_t base_ns) {
@@ -288,7 +297,7 @@ RawItem next_raw_item(ByteReader &in) {
 }
 
 std::optional<event::Event> read_item(std::uint64_t kind, ByteReader &in, std::uint64_t base_ns) {
-    if (kind > static_cast<std::uint64_t>(ItemKind::AtExec)) return std::nullopt;
+    if (kind > static_cast<std::uint64_t>(ItemKind::Stacks)) return std::nullopt;
     switch (static_cast<ItemKind>(kind)) {
         case ItemKind::Records: return read_records(in, base_ns);
         case ItemKind::Faults: return read_faults(in);
@@ -322,6 +331,8 @@ std::optional<event::Event> read_item(std::uint64_t kind, ByteReader &in, std::u
         case ItemKind::MappingChanges: return read_mapping_changes(in, base_ns);
         case ItemKind::MappingListing: return read_mapping_listing(in, base_ns);
         case ItemKind::AtExec: return event::AtExec{read_timed(in, base_ns)};
+        case ItemKind::Samples: return read_samples(in, base_ns);
+        case ItemKind::Stacks: return read_stacks(in);
     }
     return std::nullopt;
 }

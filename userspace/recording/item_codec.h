@@ -30,6 +30,8 @@ enum class ItemKind : std::uint8_t {
     MappingChanges = 23,
     MappingListing = 24,
     AtExec = 25,
+    Samples = 26,
+    Stacks = 27,
 };
 
 /// Appends kind, length, body. Times are stored relative to `base_ns`.

@@ -52,6 +52,13 @@ std::size_t size_of(const event::Event &event) {
     }
     if (const auto *const changes = std::get_if<event::MappingChanges>(&event))
         size += changes->changes.size() * sizeof(core::MappingChange);
+    if (const auto *const samples = std::get_if<event::Samples>(&event))
+        size += samples->samples.size() * sizeof(core::Sample);
+    if (const auto *const stacks = std::get_if<event::Stacks>(&event)) {
+        constexpr std::size_t kFrame = 200, kStack = 128;
+        size +=
+            stacks->frames.size() * kFrame + stacks->stacks.size() * kStack + stacks->of.size() * sizeof(std::uint32_t);
+    }
     if (const auto *const listed = std::get_if<event::MappingListing>(&event))
         size += listed->listing.entries.size() * sizeof(core::MappingListing::Entry);
     return size;

@@ -35,6 +35,7 @@ Status Session::open() {
     chosen.walk = !options_.no_walk;
     const bool recorded = recording_.has_value() || writer_.on_screen();  // on the screen a key starts a recording
     chosen.names = recorded && !options_.no_names;
+    chosen.samples.period = options_.sample_period;
     chosen.calibrated = recorded;  // lines do not show which files are exact
     chosen.threads = options_.threads;
     chosen.stop_waiting = [this] { return must_end(); };

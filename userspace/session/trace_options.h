@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/result.h"
 #include "core/tick.h"
 #include "system/targets.h"
 
@@ -38,14 +39,22 @@ struct TraceOptions {
         std::string ring, memory;
         std::string sync = "5s";
         std::string max_size;
-    } typed;  ///< the arguments as typed; the fields below contain the parsed values
+        std::string stacks;  ///< pages to a sample; empty: no samples
+    } typed;                 ///< the arguments as typed; the fields below contain the parsed values
     std::chrono::milliseconds interval{1000};
     std::optional<std::chrono::milliseconds> duration;
     Format format = Format::Lines;
     core::ThreadChoice threads;
     std::size_t ring_bytes = 0, memory_bytes = 0;  ///< 0: the default
+    std::uint32_t sample_period = 0;               ///< --stacks: pages to a sample; 0: no samples
     std::chrono::milliseconds sync{5000};
     std::optional<std::uint64_t> max_bytes;  ///< of a recording; nullopt: no limit
 };
+
+/// Parses "all", "changed", "top:N" or "none". Kind::BadInput otherwise. Pure.
+core::Result<core::ThreadChoice> parse_threads(const std::string &argument);
+
+/// Sets sample_period from typed.stacks. Kind::BadInput if it is no number, or excluded by another option.
+core::Status parse_stacks(TraceOptions &options);
 
 }  // namespace rsslag::session

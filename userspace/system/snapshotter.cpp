@@ -34,7 +34,9 @@ using std::chrono::milliseconds;
 
 core::MappingListing::Entry listed(procfs::Mapping &&mapping) {
     core::MappingListing::Entry entry;
-    entry.range = {mapping.start, mapping.end, core::mapping_flags(mapping.perms), std::move(mapping.name)};
+    entry.range = {mapping.start, mapping.end, core::mapping_flags(mapping.perms), std::move(mapping.name), 0, 0};
+    entry.range.offset = mapping.offset;
+    entry.range.inode = mapping.inode;
     if (mapping.has_flag("ht")) entry.range.flags |= core::MappingHugetlb;
     entry.rss = mapping.fields.rss;
     return entry;

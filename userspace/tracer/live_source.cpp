@@ -78,8 +78,10 @@ class Niceness {
 
 class LiveSource final : public Source {
   public:
-    LiveSource(std::unique_ptr<probe::StreamProbe> stream, NameProbes names, system::Snapshotter snapshotter)
-        : facts_(snapshotter.document()),
+    LiveSource(std::unique_ptr<probe::StreamProbe> stream, NameProbes names, system::Snapshotter snapshotter,
+               std::size_t sample_bytes)
+        : sample_bytes_(sample_bytes),
+          facts_(snapshotter.document()),
           snapshotter_(std::move(snapshotter)),
           stream_(std::move(stream)),
           side_band_(std::move(names.side_band)),
@@ -113,6 +115,17 @@ class LiveSource final : public Source {
 
     void collect(const Records &use) override { drain_.collect(use); }
     core::Losses losses() override { return stream_->losses(); }
+    std::vector<std::vector<std::byte>> samples() override {
+        std::vector<std::byte> bytes;
+        stream_->drain_samples(bytes);
+        std::vector<std::vector<std::byte>> all;
+        for (std::size_t at = 0; at + sample_bytes_ <= bytes.size(); at += sample_bytes_) {
+            const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+            all.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(sample_bytes_));
+        }
+        return all;
+    }
+    std::uint64_t lost_samples() override { return stream_->lost_samples(); }
     std::optional<core::EndFigures> end_of(int host_tgid) override { return stream_->end_of(host_tgid); }
     std::uint64_t folded_cpus() override { return stream_->folded_cpus(); }
     std::vector<core::FaultCounts> faults(std::span<const int> host_tids) override {
@@ -193,6 +206,7 @@ class LiveSource final : public Source {
         return limit.rlim_cur - limit.rlim_cur / 4;
     }
 
+    std::size_t sample_bytes_;
     core::SnapshotDocument facts_;
     system::Snapshotter snapshotter_;
     std::unique_ptr<probe::StreamProbe> stream_;
@@ -217,7 +231,8 @@ core::Result<std::unique_ptr<Source>> open_live_source(const LiveOptions &option
                                                      .ring_bytes = options.ring_bytes,
                                                      .memory_bytes = options.memory_bytes,
                                                      .follow = options.follow,
-                                                     .counting = options.counting});
+                                                     .counting = options.counting,
+                                                     .samples = options.samples});
     if (!stream) return stream.error();
     NameProbes names = options.names ? open_name_probes(*stream, *traits, host.machine.cpus_possible) : NameProbes();
     const Niceness niceness;
@@ -228,8 +243,9 @@ core::Result<std::unique_ptr<Source>> open_live_source(const LiveOptions &option
     readings.traits = &*traits;
     auto snapshotter = system::Snapshotter::open(readings);
     if (!snapshotter) return snapshotter.error();
-    std::unique_ptr<Source> source = std::make_unique<LiveSource>(
-        std::make_unique<probe::StreamProbe>(std::move(*stream)), std::move(names), std::move(*snapshotter));
+    std::unique_ptr<Source> source =
+        std::make_unique<LiveSource>(std::make_unique<probe::StreamProbe>(std::move(*stream)), std::move(names),
+                                     std::move(*snapshotter), sizeof(rsslag_sample) + options.samples.stack_bytes);
     niceness.drain_runs();
     return source;
 }

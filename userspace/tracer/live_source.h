@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/result.h"
+#include "core/samples.h"
 #include "tracer/source.h"
 
 namespace rsslag::tracer {
@@ -14,6 +15,7 @@ struct LiveOptions {
     std::size_t ring_bytes = 0, memory_bytes = 0;  ///< as probe::StreamProbe::Options
     bool follow = false;
     bool counting = false;
+    core::SampleOptions samples;
     bool names = false;                       ///< report changes of mappings
     bool calibrated = true;                   ///< as SnapshotterOptions::calibrated
     bool dropped = false;                     ///< as SnapshotterOptions::dropped

@@ -54,6 +54,10 @@ class Source {
     using Records = std::function<void(std::size_t ring, std::span<const std::byte> bytes)>;
     virtual void collect(const Records &use) = 0;
     virtual core::Losses losses() = 0;
+    /// The samples since the last call, each a struct rsslag_sample and its stack.
+    virtual std::vector<std::vector<std::byte>> samples() { return {}; }
+    /// Samples that were lost.
+    virtual std::uint64_t lost_samples() { return 0; }
     /// The number of times that a CPU has gone offline (`cpu` scheme), whose cache the kernel folded without a record.
     virtual std::uint64_t folded_cpus() = 0;
     /// Faults of these tasks since the attach, in the order of `host_tids`.

@@ -75,7 +75,9 @@ std::vector<int> host_tids(const core::CounterReading &counters) {
 }
 
 Tracer::State::State(std::unique_ptr<Source> kernel, Options chosen)
-    : options(std::move(chosen)), source(std::move(kernel)), analyzer(facts_of(*source), analyzer_options(options)) {}
+    : options(std::move(chosen)), source(std::move(kernel)), analyzer(facts_of(*source), analyzer_options(options)) {
+    if (options.samples.period > 0) unwinding = std::make_unique<Unwinding>();
+}
 
 Tracer::Tracer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Tracer::~Tracer() = default;
@@ -93,6 +95,7 @@ core::Result<Tracer> Tracer::open(Options options) {
                                     .memory_bytes = options.memory_bytes,
                                     .follow = options.follow,
                                     .counting = options.counting,
+                                    .samples = options.samples,
                                     .names = options.names,
                                     .calibrated = options.calibrated,
                                     .dropped = options.dropped,
@@ -114,6 +117,7 @@ void Tracer::State::feed(event::Event event) {
         next_listing_ns.erase(host_pid);
         named.erase(pid);
         mappings.exit(pid);
+        if (with_code.erase(pid) > 0) batch.ended.push_back(pid);
     }
     for (const auto &[host_tgid, mm] : analyzer.adopted())
         trace_adopted(host_tgid, mm);
@@ -382,6 +386,7 @@ void Tracer::State::stop() {
         take_mappings();
         emit_losses();
     } while (analyzer.records() + reported->lost() < reported->sent && source->now_ns() < deadline);
+    if (unwinding) feed_stacks(unwinding->finish());
     feed(event::Stop{moment()});
     if (unreadable.size() > 0)
         spdlog::warn("{} process{} could not be read at all times; {} readings failed", unreadable.size(),

@@ -33,7 +33,8 @@ class Tracer {
         bool counting = false;  ///< --mode counts
         bool dropped = false;   ///< as SnapshotterOptions::dropped
         bool walk = true;
-        bool names = false;      ///< trace changes of mappings, for a recording
+        bool names = false;  ///< trace changes of mappings, for a recording
+        core::SampleOptions samples;
         bool calibrated = true;  ///< as SnapshotterOptions::calibrated
         /// As SnapshotterOptions::stop_waiting.
         std::function<bool()> stop_waiting = {};

@@ -34,6 +34,7 @@ bool Tracer::State::apply_if_new(const core::MappingChange &change) {
 
 /// Feeds changes of traced processes, including those that the records just taken show to be traced.
 void Tracer::State::take_mappings() {
+    take_samples();
     for (const int pid : analyzer.take_started()) {
         if (named.insert(pid).second) mappings.exit(pid);
     }
@@ -42,6 +43,7 @@ void Tracer::State::take_mappings() {
     std::move(fresh.begin(), fresh.end(), std::back_inserter(changes));
     std::stable_sort(changes.begin(), changes.end(), [](const auto &a, const auto &b) { return a.t_ns < b.t_ns; });
     const std::uint64_t now = source->now_ns();
+    unwind(changes);
     event::MappingChanges event;
     for (core::MappingChange &change : changes) {
         const bool claimed = change.kind == core::MappingChange::Kind::Lost || named.contains(change.pid);
@@ -61,6 +63,7 @@ void Tracer::State::list(int host_tgid, int pid, bool walk) {
     const std::uint64_t end = source->now_ns();
     next_listing_ns[host_tgid] = end + std::max(kListAgainNs, kListingCostsAtMost * (end - begin));
     if (listing) mappings.list(*listing);
+    if (listing && unwinding && !with_code.contains(pid)) know_code(*listing);
     if (listing) feed(event::MappingListing{std::move(*listing)});
 }
 

@@ -16,6 +16,7 @@
 #include "at_exec.h"
 #include "system/unreadable.h"
 #include "tracer/tracer.h"
+#include "unwinding.h"
 
 namespace rsslag::tracer {
 
@@ -58,6 +59,11 @@ struct Tracer::State {
     std::vector<core::MappingChange> unclaimed;    ///< of processes that a later record may show to be traced
     std::map<int, std::uint64_t> next_listing_ns;  ///< by host TGID
 
+    std::unique_ptr<Unwinding> unwinding;  ///< null: no samples
+    Unwinding::Batch batch;                ///< the next one
+    std::set<int> with_code;               ///< PIDs whose code `unwinding` knows
+    std::uint64_t samples = 0;             ///< taken so far
+
     /// Passes the event to the recording and to the analyzer.
     void feed(event::Event event);
     event::Moment moment();
@@ -66,6 +72,10 @@ struct Tracer::State {
     void emit_folds();
     void emit_faults(std::span<const int> host_tids);
     void take_mappings();
+    void take_samples();
+    void know_code(const core::MappingListing &listing);
+    void unwind(std::span<const core::MappingChange> changes);
+    void feed_stacks(std::vector<event::Stacks> stacks);
     bool apply_if_new(const core::MappingChange &change);
     void list(int host_tgid, int pid, bool walk);
     void list_due();

@@ -230,6 +230,43 @@ bool is_refused(const event::Event &event) {
     return !next_event(in, 0);
 }
 
+std::optional<event::Event> after(const event::Event &event) {
+    Bytes bytes;
+    put_item(bytes, event, 10);
+    ByteReader in(bytes);
+    return next_event(in, 10);
+}
+
+TEST(Items, OfSamplesAndStacksComeBack) {
+    event::Samples samples{7, {}};
+    samples.samples.push_back({1'000'000, 0xffff'8880'1234'5000, 0x7f00'0000'1000, 4711, 4710, 1, 1, 512, -1});
+    samples.samples.push_back({1'000'500, 0xffff'8880'1234'5000, 0, 4712, 4710, 0, 3, -64, 11});
+    const auto samples_back = std::get<event::Samples>(*after(samples));
+    ASSERT_EQ(samples_back.samples.size(), 2U);
+    EXPECT_EQ(samples_back.first, 7U);
+    for (std::size_t i = 0; i < 2; ++i)
+        EXPECT_EQ(samples_back.samples[i], samples.samples[i]);
+
+    core::BuildId id;
+    id.size = 2;
+    id.bytes[1] = 0xab;
+    event::Stacks stacks{7, {}, {}, {1, 0}, 3};
+    stacks.frames = {{"main", "/bin/x", id, 0x1234}, {"", "", {}, 0x7fff'ffff'0000}};
+    stacks.stacks = {{{0, 1}, core::StackEnd::Outermost}, {{}, core::StackEnd::NoCopy}};
+    const auto back = std::get<event::Stacks>(*after(stacks));
+    EXPECT_EQ(back.first, 7U);
+    EXPECT_EQ(back.lost, 3U);
+    EXPECT_EQ(back.frames, stacks.frames);
+    EXPECT_EQ(back.stacks, stacks.stacks);
+    EXPECT_EQ(back.of, stacks.of);
+
+    stacks.of = {2};
+    EXPECT_TRUE(is_refused(stacks)) << "there is no such stack";
+    stacks.of = {0};
+    stacks.stacks[0].frames = {2};
+    EXPECT_TRUE(is_refused(stacks)) << "there is no such frame";
+}
+
 TEST(Items, AreRefusedWhereTheySayWhatCannotBe) {
     core::RawReading raw = reading();
     EXPECT_FALSE(is_refused(event::Reading{1, raw}));

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/* Samples of updates: the registers and the top of the stack of the thread, for --stacks. An update that a page fault caused is
+ * sampled by a hash of its mm and page, so that each arrival at a chosen page has a sample. Any other is sampled at random. The
+ * probability is the amount that the program believes, divided by `sample_period`, and at most 1. Userspace knows the true amount,
+ * and divides it by that probability. */
+#ifndef RSSLAG_SAMPLES_BPF_H
+#define RSSLAG_SAMPLES_BPF_H
+
+/* In pages; 0: no samples. */
+const volatile rsslag_u32 sample_period;
+const volatile rsslag_u64 sample_seed;
+/* Of the stack; at most RSSLAG_STACK_BYTES. */
+const volatile rsslag_u32 sample_stack_bytes;
+
+#define PF_KTHREAD 0x200000
+#define PAGE_BYTES_LOG2 12
+#define MOST_BELIEVED (1 << 18)
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 4096);
+} samples SEC(".maps");
+
+/* Samples that did not fit into the ring. */
+rsslag_u64 lost_samples;
+
+/* The last update on this CPU, from which the next one's amount is guessed. */
+struct last_update {
+    u64 mm;
+    s64 count[EXACT_RSS_MEMBERS];
+    s32 cached[EXACT_RSS_MEMBERS];
+};
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, struct last_update);
+} last_updates SEC(".maps");
+
+/* The amount in pages if no other CPU has folded since; 1 for the first update of an mm on this CPU. */
+static __always_inline s32 believed_amount(u64 mm, u32 member, s64 count, s32 cached)
+{
+    u32 zero = 0;
+    struct last_update *last = bpf_map_lookup_elem(&last_updates, &zero);
+    s64 amount = 1;
+
+    if (!last)
+        return 1;
+    member &= 3;
+    if (last->mm != mm) {
+        last->mm = mm;
+        EXACT_RSS_EACH(m, last->cached[m] = 0; last->count[m] = 0);
+    } else if (last->count[member] || last->cached[member]) {
+        amount = cached - last->cached[member];
+        if (!cached)
+            amount += count - last->count[member];
+    }
+    last->count[member] = count;
+    last->cached[member] = cached;
+    if (!amount)
+        return 1;
+    return amount > MOST_BELIEVED ? MOST_BELIEVED : amount < -MOST_BELIEVED ? -MOST_BELIEVED : amount;
+}
+
+/* The finalizer of splitmix64: each bit of the result depends on each bit of the input. */
+static __always_inline u64 mixed(u64 value)
+{
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
+    return value ^ (value >> 31);
+}
+
+static __always_inline bool is_sampled(u64 mm, u64 address, s32 believed)
+{
+    u64 pages = believed < 0 ? -believed : believed;
+    u64 random = address ? (u32)mixed((address >> PAGE_BYTES_LOG2) ^ mixed(mm ^ sample_seed)) : bpf_get_prandom_u32();
+
+    return random * sample_period < pages << 32;
+}
+
+/* The top of the stack; less of it if the stack ends before, or a page of it is not resident. */
+static __always_inline u32 copy_stack(u8 *to, u64 from)
+{
+    u32 bytes = sample_stack_bytes;
+
+    if (bpf_probe_read_user(to, bytes & (RSSLAG_STACK_BYTES * 2 - 1), (void *)from) == 0)
+        return bytes;
+    bytes = (1 << PAGE_BYTES_LOG2) - (from & ((1 << PAGE_BYTES_LOG2) - 1));
+    if (bytes > sample_stack_bytes)
+        return 0;
+    return bpf_probe_read_user(to, bytes & (RSSLAG_STACK_BYTES * 2 - 1), (void *)from) == 0 ? bytes : 0;
+}
+
+static __always_inline void sample(struct task_struct *task, const struct rsslag_update *update)
+{
+    s32 believed = believed_amount(update->mm, update->member, update->count, update->cached);
+    struct rsslag_sample *record;
+    struct pt_regs *registers;
+
+    if (!is_sampled(update->mm, update->address, believed))
+        return;
+    record = bpf_ringbuf_reserve(&samples, sizeof(*record) + sample_stack_bytes, 0);
+    if (!record) {
+        __sync_fetch_and_add(&lost_samples, 1);
+        return;
+    }
+    record->flags = update->flags;
+    record->cpu = update->cpu;
+    record->tid = update->tid;
+    record->t_ns = update->t_ns;
+    record->mm = update->mm;
+    record->address = update->address;
+    record->tgid = task->tgid;
+    record->ns_tgid = number_in(BPF_CORE_READ(task, group_leader), &reader);
+    record->believed = believed;
+    record->copied = 0;
+    record->member = update->member;
+    registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    if (task->flags & PF_KTHREAD || bpf_probe_read_kernel(record->registers, sizeof(record->registers), registers))
+        __builtin_memset(record->registers, 0, sizeof(record->registers));
+    else
+        record->copied = copy_stack((u8 *)(record + 1), registers->sp);
+    send(record);
+}
+
+#endif

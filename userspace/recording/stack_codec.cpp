@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "stack_codec.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "names.h"
+
+namespace rsslag::recording {
+namespace {
+
+using core::CallStack;
+using core::Sample;
+using core::StackFrame;
+
+std::int64_t difference(std::uint64_t after, std::uint64_t before) {
+    return static_cast<std::int64_t>(after - before);
+}
+
+std::uint64_t sum(std::uint64_t before, std::int64_t more) {
+    return before + static_cast<std::uint64_t>(more);
+}
+
+std::string bytes_of(const core::BuildId &id) {
+    return {id.bytes.begin(), id.bytes.begin() + id.size};
+}
+
+}  // namespace
+
+void put_samples(Bytes &out, const event::Samples &event, std::uint64_t base_ns) {
+    put(out, event.first);
+    put(out, event.samples.size());
+    Sample before;
+    before.t_ns = base_ns;
+    for (const Sample &sample : event.samples) {
+        put_signed(out, difference(sample.t_ns, before.t_ns));
+        put_signed(out, std::int64_t{sample.host_tid} - before.host_tid);
+        put_signed(out, std::int64_t{sample.pid} - before.pid);
+        put_signed(out, difference(sample.mm, before.mm));
+        put_signed(out, difference(sample.address, before.address));
+        put(out, sample.cpu);
+        put(out, sample.member);
+        put_signed(out, sample.believed);
+        put_signed(out, sample.syscall);
+        before = sample;
+    }
+}
+
+event::Samples read_samples(ByteReader &in, std::uint64_t base_ns) {
+    event::Samples event;
+    event.first = in.number();
+    const std::size_t count = in.count();
+    Sample sample;
+    sample.t_ns = base_ns;
+    for (std::size_t i = 0; i < count && !in.bad(); ++i) {
+        sample.t_ns = sum(sample.t_ns, in.signed_number());
+        sample.host_tid = static_cast<int>(static_cast<std::uint32_t>(sample.host_tid) +
+                                           static_cast<std::uint32_t>(in.signed_number()));
+        sample.pid =
+            static_cast<int>(static_cast<std::uint32_t>(sample.pid) + static_cast<std::uint32_t>(in.signed_number()));
+        sample.mm = sum(sample.mm, in.signed_number());
+        sample.address = sum(sample.address, in.signed_number());
+        sample.cpu = static_cast<std::uint16_t>(in.number());
+        sample.member = static_cast<std::uint8_t>(in.number());
+        sample.believed = static_cast<std::int32_t>(in.signed_number());
+        sample.syscall = static_cast<std::int32_t>(in.signed_number());
+        if (!in.bad()) event.samples.push_back(sample);
+    }
+    return event;
+}
+
+void put_stacks(Bytes &out, const event::Stacks &event) {
+    Names names;
+    Bytes body;
+    std::uint64_t address = 0;
+    put(body, event.frames.size());
+    for (const StackFrame &frame : event.frames) {
+        put(body, names.number_of(frame.function));
+        put(body, names.number_of(frame.file));
+        put(body, names.number_of(bytes_of(frame.build_id)));
+        put_signed(body, difference(frame.address, std::exchange(address, frame.address)));
+    }
+    put(body, event.stacks.size());
+    for (const CallStack &stack : event.stacks) {
+        put(body, static_cast<std::uint64_t>(stack.end));
+        put(body, stack.frames.size());
+        for (const std::uint32_t frame : stack.frames)
+            put(body, frame);
+    }
+    put(body, event.of.size());
+    for (const std::uint32_t stack : event.of)
+        put(body, stack);
+    put(out, event.first);
+    put(out, event.lost);
+    names.put_all(out);
+    out += body;
+}
+
+event::Stacks read_stacks(ByteReader &in) {
+    event::Stacks event;
+    event.first = in.number();
+    event.lost = in.number();
+    ReadNames names(in);
+    std::uint64_t address = 0;
+    const std::size_t frames = in.count();
+    for (std::size_t i = 0; i < frames && !in.bad(); ++i) {
+        StackFrame &frame = event.frames.emplace_back();
+        frame.function = names.take(in);
+        frame.file = names.take(in);
+        const std::string id = names.take(in);
+        frame.build_id.size = static_cast<std::uint8_t>(std::min(id.size(), core::BuildId::kMost));
+        std::copy_n(id.begin(), frame.build_id.size, frame.build_id.bytes.begin());
+        frame.address = address = sum(address, in.signed_number());
+    }
+    const std::size_t stacks = in.count();
+    for (std::size_t i = 0; i < stacks && !in.bad(); ++i) {
+        CallStack &stack = event.stacks.emplace_back();
+        stack.end = static_cast<core::StackEnd>(std::min<std::uint64_t>(in.number(), core::kStackEnds - 1));
+        const std::size_t length = in.count();
+        for (std::size_t j = 0; j < length && !in.bad(); ++j) {
+            const std::uint64_t frame = in.number();
+            if (frame >= event.frames.size()) in.fail();
+            stack.frames.push_back(static_cast<std::uint32_t>(frame));
+        }
+    }
+    const std::size_t count = in.count();
+    for (std::size_t i = 0; i < count && !in.bad(); ++i) {
+        const std::uint64_t stack = in.number();
+        if (stack >= event.stacks.size()) in.fail();
+        event.of.push_back(static_cast<std::uint32_t>(stack));
+    }
+    return event;
+}
+
+}  // namespace rsslag::recording

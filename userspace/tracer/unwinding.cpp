@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "unwinding.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+#include "rsslag/abi.h"
+#include "unwind/code_file.h"
+#include "unwind/unwinder.h"
+
+namespace rsslag::tracer {
+namespace {
+
+constexpr std::size_t kMostWaitingSamples = std::size_t{64} << 20;
+
+/// Entries of one event: a reader of a recording refuses items with many more (recording/bytes.h).
+constexpr std::size_t kMostEntries = 100'000;
+/// Names of C++ functions may be much longer.
+constexpr std::size_t kMostName = 1000;
+
+/// A mapping of code.
+struct CodeRange {
+    std::uint64_t end = 0, offset = 0;
+    unwind::FileKey file;
+    bool looked_up = false;
+    unwind::CodeFile *code = nullptr;
+    std::optional<std::uint64_t> bias;
+};
+using CodeMap = std::map<std::uint64_t, CodeRange>;  ///< by start
+
+/// The registers of struct pt_regs by DWARF's numbers; from r15 to rdi.
+constexpr std::array<std::size_t, 15> kDwarf{15, 14, 13, 12, 6, 3, 11, 10, 9, 8, 0, 2, 1, 4, 5};
+constexpr std::size_t kIp = 16, kSp = 19;  ///< in rsslag_sample.registers
+
+unwind::Registers registers_of(const rsslag_sample &sample) {
+    unwind::Registers registers;
+    for (std::size_t i = 0; i < kDwarf.size(); ++i)
+        registers.set(kDwarf[i], sample.registers[i]);
+    registers.set(unwind::kReturnAddress, sample.registers[kIp]);
+    registers.set(unwind::kStackPointer, sample.registers[kSp]);
+    return registers;
+}
+
+void remove(CodeMap &map, std::uint64_t start, std::uint64_t end) {
+    auto at = map.upper_bound(start);
+    if (at != map.begin() && std::prev(at)->second.end > start) --at;
+    while (at != map.end() && at->first < end) {
+        CodeRange rest = at->second;
+        const std::uint64_t begin = at->first;
+        at = map.erase(at);
+        if (begin < start) {
+            CodeRange before = rest;
+            before.end = start;
+            map.emplace(begin, std::move(before));
+        }
+        if (rest.end > end) {
+            rest.offset += end - begin;
+            rest.bias.reset();
+            rest.looked_up = false;
+            map.emplace(end, std::move(rest));
+        }
+    }
+}
+
+void add(CodeMap &map, const core::MappedRange &range, const core::BuildId &id) {
+    remove(map, range.start, range.end);
+    if ((range.flags & core::MappingExecute) == 0) return;
+    CodeRange code;
+    code.end = range.end;
+    code.offset = range.offset;
+    code.file = {range.name, id, range.inode};
+    map.emplace(range.start, std::move(code));
+}
+
+}  // namespace
+
+struct Unwinding::State {
+    std::unordered_map<int, CodeMap> maps;  ///< by PID
+    unwind::CodeFiles files;
+
+    void apply(const core::MappingChange &change);
+    void apply(const core::MappingListing &listing);
+    CodeRange *range_at(int pid, std::uint64_t address);
+    core::CallStack unwound(const RawSample &bytes, event::Stacks &out,
+                            std::map<core::StackFrame, std::uint32_t> &frames);
+    std::vector<event::Stacks> unwound(Batch batch);
+};
+
+void Unwinding::State::apply(const core::MappingChange &change) {
+    using Kind = core::MappingChange::Kind;
+    CodeMap &map = maps[change.pid];
+    if (change.kind == Kind::Exec) map.clear();
+    if (change.kind == Kind::Mapped) add(map, change.range, change.build_id);
+    if (change.kind == Kind::Moved) remove(map, change.old_start, change.old_end);
+}
+
+void Unwinding::State::apply(const core::MappingListing &listing) {
+    CodeMap &map = maps[listing.pid];
+    map.clear();
+    for (const core::MappingListing::Entry &entry : listing.entries)
+        add(map, entry.range, {});
+}
+
+CodeRange *Unwinding::State::range_at(int pid, std::uint64_t address) {
+    const auto found = maps.find(pid);
+    if (found == maps.end()) return nullptr;
+    auto at = found->second.upper_bound(address);
+    if (at == found->second.begin() || (--at)->second.end <= address) return nullptr;
+    CodeRange &range = at->second;
+    if (!std::exchange(range.looked_up, true)) {
+        range.code = files.find(range.file, pid);
+        if (range.code != nullptr) range.bias = range.code->bias(at->first, range.offset);
+    }
+    return &range;
+}
+
+core::CallStack Unwinding::State::unwound(const RawSample &bytes, event::Stacks &out,
+                                          std::map<core::StackFrame, std::uint32_t> &frames) {
+    rsslag_sample sample{};
+    if (bytes.size() < sizeof(sample)) return {{}, core::StackEnd::Dropped};
+    std::memcpy(&sample, bytes.data(), sizeof(sample));
+    const std::size_t copied = std::min<std::size_t>(sample.copied, bytes.size() - sizeof(sample));
+    const unwind::StackCopy copy{sample.registers[kSp], std::span(bytes).subspan(sizeof(sample), copied)};
+    const int pid = sample.ns_tgid;
+    if (sample.registers[kIp] == 0) return {{}, core::StackEnd::NoCopy};
+    const unwind::Stack stack =
+        unwind::unwind(registers_of(sample), copy, [&](std::uint64_t at) -> std::optional<unwind::Code> {
+            const CodeRange *const range = range_at(pid, at);
+            if (range == nullptr || !range->bias) return std::nullopt;
+            return unwind::Code{range->code->rules(), *range->bias};
+        });
+    core::CallStack call;
+    call.end = copied == 0 && stack.end == core::StackEnd::Cut ? core::StackEnd::NoCopy : stack.end;
+    for (const unwind::Frame &frame : stack.frames) {
+        core::StackFrame named;
+        named.address = frame.instruction();
+        if (const CodeRange *const range = range_at(pid, frame.instruction()); range != nullptr) {
+            named.file = range->file.path;
+            named.build_id = range->file.build_id;
+            if (range->bias) {
+                named.address -= *range->bias;
+                named.function = range->code->function_at(named.address);
+                if (named.function.size() > kMostName) named.function.resize(kMostName);
+                named.build_id = range->code->build_id();
+            }
+        }
+        const auto [found, is_new] = frames.try_emplace(named, static_cast<std::uint32_t>(out.frames.size()));
+        if (is_new) out.frames.push_back(std::move(named));
+        call.frames.push_back(found->second);
+    }
+    return call;
+}
+
+std::vector<event::Stacks> Unwinding::State::unwound(Batch batch) {
+    std::vector<event::Stacks> all;
+    std::map<core::StackFrame, std::uint32_t> frames;
+    std::map<core::CallStack, std::uint32_t> stacks;
+    std::size_t entries = kMostEntries;
+    for (const core::MappingListing &listing : batch.listings)
+        apply(listing);
+    auto change = batch.changes.begin();
+    const auto apply_until = [&](std::uint64_t t_ns) {
+        for (; change != batch.changes.end() && change->t_ns <= t_ns; ++change)
+            apply(*change);
+    };
+    for (const RawSample &bytes : batch.samples) {
+        if (entries >= kMostEntries) {
+            entries = 0;
+            frames.clear();
+            stacks.clear();
+            const std::uint64_t first = all.empty() ? batch.first : all.back().first + all.back().of.size();
+            all.emplace_back().first = first;
+            all.back().lost = batch.lost;
+        }
+        event::Stacks &out = all.back();
+        std::uint64_t t_ns = 0;
+        if (bytes.size() >= sizeof(rsslag_sample))
+            std::memcpy(&t_ns, bytes.data() + offsetof(rsslag_sample, t_ns), sizeof(t_ns));
+        apply_until(t_ns);
+        core::CallStack stack = unwound(bytes, out, frames);
+        const auto [found, is_new] = stacks.try_emplace(stack, static_cast<std::uint32_t>(out.stacks.size()));
+        entries += 1 + (is_new ? 2 * stack.frames.size() : 0);
+        if (is_new) out.stacks.push_back(std::move(stack));
+        out.of.push_back(found->second);
+    }
+    apply_until(UINT64_MAX);
+    for (const int pid : batch.ended)
+        maps.erase(pid);
+    return all;
+}
+
+Unwinding::Unwinding() : state_(std::make_unique<State>()), thread_([this] { run(); }) {}
+
+Unwinding::~Unwinding() {
+    {
+        const std::lock_guard lock(mutex_);
+        stop_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+}
+
+void Unwinding::put(Batch batch) {
+    const std::lock_guard lock(mutex_);
+    for (RawSample &sample : batch.samples) {
+        if (waiting_bytes_ + sample.size() > kMostWaitingSamples) sample = {};
+        waiting_bytes_ += sample.size();
+    }
+    waiting_.push_back(std::move(batch));
+    wake_.notify_one();
+}
+
+std::vector<event::Stacks> Unwinding::take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(ready_, {});
+}
+
+std::vector<event::Stacks> Unwinding::finish() {
+    std::unique_lock lock(mutex_);
+    idle_.wait(lock, [this] { return waiting_.empty() && !busy_; });
+    return std::exchange(ready_, {});
+}
+
+void Unwinding::run() {
+    pthread_setname_np(pthread_self(), "unwinder");
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        wake_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
+        if (stop_) return;
+        Batch batch = std::move(waiting_.front());
+        waiting_.pop_front();
+        busy_ = true;
+        lock.unlock();
+        std::size_t bytes = 0;
+        for (const RawSample &sample : batch.samples)
+            bytes += sample.size();
+        std::vector<event::Stacks> stacks = state_->unwound(std::move(batch));
+        lock.lock();
+        waiting_bytes_ -= bytes;
+        std::move(stacks.begin(), stacks.end(), std::back_inserter(ready_));
+        busy_ = false;
+        if (waiting_.empty()) idle_.notify_all();
+    }
+}
+
+}  // namespace rsslag::tracer
