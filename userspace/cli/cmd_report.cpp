@@ -34,7 +34,8 @@ struct ReportOptions {
     std::string file;
     std::optional<std::string> other, svg, html;
     bool json = false;
-    bool all = false;
+    bool all = false, stacks = false;
+    std::string by = "function";
     bool force = false;
     ClaimOptions claims;
 };
@@ -81,6 +82,9 @@ void end_at_stop(const ClaimOptions &claims) {
 
 std::string text_of(const ReportOptions &options, const Report &report, const std::optional<Report> &other,
                     const report::ReportStyle &style) {
+    if (options.stacks)
+        return stacks_shown(report.stacks,
+                            {options.by, options.json, options.all, style.utf8, report.facts.machine.page_size});
     if (other) return options.json ? diff_json(*other, report) : diff_text(*other, report, style);
     return options.json ? report_json(report) : report_text(report, style);
 }
@@ -141,6 +145,8 @@ Run add_report(CLI::App &app, const Common &common) {
         ->excludes(svg)
         ->excludes(html);
     command->add_flag("--all", options->all, "List every thread");
+    command->add_flag("--stacks", options->stacks, "Show by which code pages came and went, if record had --stacks");
+    command->add_option("--by", options->by, "With --stacks: function, file or thread")->capture_default_str();
     command->add_flag("--force", options->force, "Let --svg and --html replace an existing file");
     return [options, &common] {
         if (!common.command.empty()) return fail({Kind::BadInput, "report takes no -- CMD", 0, "name a recording"});

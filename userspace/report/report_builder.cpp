@@ -156,6 +156,7 @@ struct ReportBuilder::State {
     std::optional<std::uint64_t> certified;                  ///< tick up to which all losses are known
     std::size_t next_order = 0;
     exporters::GrowthByName growth;
+    StackShares stacks;
     std::pair<int, Reported *> last{0, nullptr};  ///< cache: rows of one process often follow each other
 
     // Counts of rows by alternative of the variant; for updates, tasks and mappings also by type.
@@ -177,6 +178,7 @@ struct ReportBuilder::State {
 
     void note(const exporters::UpdateRow &row) {
         updates[static_cast<std::size_t>(row.type)]++;
+        stacks.note(row);
         if (row.fault && row.pages && row.at.pid > 0) of(row.at).growth.add(row.fault->address, *row.pages);
         growth.note(row);
         note_course(row);
@@ -394,6 +396,7 @@ ReportBuilder::~ReportBuilder() = default;
 
 core::Status ReportBuilder::begin(const exporters::Facts &facts) {
     state_->report.facts = facts;
+    state_->stacks.begin(facts.sample_period);
     return core::success();
 }
 
@@ -407,6 +410,7 @@ core::Status ReportBuilder::end(const exporters::Ending &ending) {
     State &state = *state_;
     state.report.ending = ending;
     state.report.names = state.growth.any_names();
+    state.report.stacks = state.stacks.take();
     state.count_rows();
     state.leave_out();
     for (auto &[pid, entry] : state.reported) {
@@ -431,6 +435,14 @@ core::Status ReportBuilder::end(const exporters::Ending &ending) {
     }
     if (state.report.peak_lag && state.left_out_lag) doubt(*state.report.peak_lag, *state.left_out_lag);
     return core::success();
+}
+
+void ReportBuilder::samples(const core::event::Samples &samples) {
+    state_->stacks.samples(samples);
+}
+
+void ReportBuilder::stacks(const core::event::Stacks &stacks) {
+    state_->stacks.stacks(stacks);
 }
 
 Report ReportBuilder::take() {

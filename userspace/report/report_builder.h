@@ -17,6 +17,8 @@ class ReportBuilder : public exporters::Sink {
     core::Status begin(const exporters::Facts &facts) override;
     core::Status row(const exporters::Row &row) override;
     core::Status end(const exporters::Ending &ending) override;
+    void samples(const core::event::Samples &samples) override;
+    void stacks(const core::event::Stacks &stacks) override;
 
     /// Call it once, after end().
     Report take();

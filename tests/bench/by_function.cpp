@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Touches memory in three functions, 10, 30 and 60 % of it, and drops the first part in a fourth. Then it waits until
+// stdin ends.
+//   by_function MIB
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+// Otherwise the last call of a function would be a jump, and the function would not be on the stack.
+void keep_frame() {
+    asm volatile("" ::: "memory");
+}
+
+void touch(char *memory, std::size_t bytes) {
+    for (std::size_t at = 0; at < bytes; at += kPage)
+        static_cast<volatile char *>(memory)[at] = 1;
+}
+
+}  // namespace
+
+extern "C" {
+[[gnu::noinline]] void touch_ten(char *memory, std::size_t tenth) {
+    touch(memory, tenth);
+    keep_frame();
+}
+[[gnu::noinline]] void touch_thirty(char *memory, std::size_t tenth) {
+    touch(memory, 3 * tenth);
+    keep_frame();
+}
+[[gnu::noinline]] void touch_sixty(char *memory, std::size_t tenth) {
+    touch(memory, 6 * tenth);
+    keep_frame();
+}
+[[gnu::noinline]] void drop_ten(char *memory, std::size_t tenth) {
+    madvise(memory, tenth, MADV_DONTNEED);
+    keep_frame();
+}
+}
+
+int main(int count, char **words) {
+    const std::size_t tenth = (count > 1 ? std::strtoul(words[1], nullptr, 10) : 10) * (1 << 20) / 10 / kPage * kPage;
+    void *const all = mmap(nullptr, 10 * tenth, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED) return 1;
+    madvise(all, 10 * tenth, MADV_NOHUGEPAGE);
+    auto *const memory = static_cast<char *>(all);
+    touch_ten(memory, tenth);
+    touch_thirty(memory + tenth, tenth);
+    touch_sixty(memory + 4 * tenth, tenth);
+    drop_ten(memory, tenth);
+    char byte = 0;
+    return read(STDIN_FILENO, &byte, 1) < 0 ? 1 : 0;
+}
