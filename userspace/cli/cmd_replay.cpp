@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "analysis/missing.h"
+#include "analysis/occasion.h"
 #include "analysis/replay.h"
 #include "commands.h"
 #include "core/duration.h"
@@ -49,7 +50,8 @@ class TextReplay : public analysis::TraceObserver {
         auto opened = analysis::Replay::open(file, this, options);
         if (!opened) return fail(opened.error());
         if (const Status begun = writer_.head({}); !begun) return fail(begun.error());
-        while (!stop.stop_requested() && !budget_.spent(opened->work()) && !writer_.unread() && opened->step()) {
+        const auto is_over = [&] { return stop.stop_requested() || budget_.spent(opened->work()) || writer_.unread(); };
+        for (analysis::Occasion look; !(look.has_come(opened->work()) && is_over()) && opened->step();) {
             if (const Status done = writer_.flush(); !done) return fail(done.error());
         }
         if (budget_.was_spent()) return kBadInput;
