@@ -55,8 +55,8 @@ BUILD_PACKAGES="g++ cmake ninja-build pkg-config clang bpftool libbpf-dev libspd
     libsqlite3-dev libprotozero-dev libmicrohttpd-dev prometheus-cpp-dev"
 TEST_PACKAGES="strace libgtest-dev libbenchmark-dev python3 python3-jsonschema procps smem util-linux libcap2-bin linux-perf tmux
     protobuf-compiler abigail-tools python3-pytest man-db sudo ccache"
-# For tests of --long: prometheus to scrape, shells for completion, mmdebstrap for chroots, chromium for pages.
-LONG_PACKAGES="prometheus prometheus-node-exporter zsh fish mandoc mmdebstrap chromium"
+# For tests of --long: prometheus to scrape, shells for completion, mmdebstrap for chroots, chromium for pages, an archive that libdw.a needs.
+LONG_PACKAGES="prometheus prometheus-node-exporter zsh fish mandoc mmdebstrap chromium libbz2-dev"
 VM_PACKAGES="qemu-system-x86 busybox-static cpio kmod zstd xz-utils e2fsprogs"
 
 # Copies ninja's output to $LOG and prints the progress: on one line of a terminal, otherwise one line per 10 %.
