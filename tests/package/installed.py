@@ -74,7 +74,7 @@ class Completion(unittest.TestCase):
         with tempfile.TemporaryDirectory() as home:
             asked = subprocess.run(['fish', '-c', 'complete -C "rsslag live --m"'], stdout=subprocess.PIPE, check=True,
                                    timeout=TIMEOUT, env={'HOME': home, 'PATH': '/usr/bin:/bin', 'LC_ALL': 'C.UTF-8'})
-        self.assertEqual({line.split('\t')[0] for line in asked.stdout.decode().splitlines()}, {'--mode', '--max-size'})
+        self.assertEqual({line.split('\t')[0] for line in asked.stdout.decode().splitlines()}, {'--memory', '--mode', '--max-size'})
 
 
 class Manual(unittest.TestCase):
