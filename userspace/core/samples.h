@@ -64,6 +64,9 @@ struct StackFrame {
     friend auto operator<=>(const StackFrame &, const StackFrame &) = default;
 };
 
+/// The most frames of a stack; longer ones end with StackEnd::TooDeep.
+inline constexpr std::size_t kMostFrames = 256;
+
 struct CallStack {
     std::vector<std::uint32_t> frames;  ///< indices of frames, the innermost first
     StackEnd end = StackEnd::Outermost;

@@ -117,6 +117,7 @@ event::Stacks read_stacks(ByteReader &in) {
         CallStack &stack = event.stacks.emplace_back();
         stack.end = static_cast<core::StackEnd>(std::min<std::uint64_t>(in.number(), core::kStackEnds - 1));
         const std::size_t length = in.count();
+        if (length > core::kMostFrames) in.fail();
         for (std::size_t j = 0; j < length && !in.bad(); ++j) {
             const std::uint64_t frame = in.number();
             if (frame >= event.frames.size()) in.fail();

@@ -22,6 +22,7 @@ struct Code {
 /// The code that is mapped at an address; nullopt: none, or no file, as code that a JIT compiler made.
 using CodeAt = std::function<std::optional<Code>(std::uint64_t address)>;
 
+using core::kMostFrames;
 using core::StackEnd;
 
 struct Frame {
@@ -36,8 +37,6 @@ struct Stack {
     std::vector<Frame> frames;  ///< the innermost first
     StackEnd end = StackEnd::NoRules;
 };
-
-inline constexpr std::size_t kMostFrames = 256;
 
 /// Unwinds by .eh_frame. Where there is none, goes on by the frame pointer, frame by frame.
 Stack unwind(Registers registers, const StackCopy &copy, const CodeAt &code_at);

@@ -265,6 +265,10 @@ TEST(Items, OfSamplesAndStacksComeBack) {
     stacks.of = {0};
     stacks.stacks[0].frames = {2};
     EXPECT_TRUE(is_refused(stacks)) << "there is no such frame";
+    stacks.stacks[0].frames = std::vector<std::uint32_t>(core::kMostFrames);
+    EXPECT_FALSE(is_refused(stacks));
+    stacks.stacks[0].frames.push_back(0);
+    EXPECT_TRUE(is_refused(stacks)) << "the stack is too deep";
 }
 
 TEST(Items, AreRefusedWhereTheySayWhatCannotBe) {
