@@ -132,11 +132,13 @@ class Forger:
         head = MAGIC + struct.pack('<4I4Q', kind, 0, 0, 0, number_, first, first, 0)
         return self.chunk(head, self.pack(raw), len(raw))
 
-    def header(self, version, cpus=4, words=(1, text(b'record')), scheme=THREAD):
+    def header(self, version, cpus=4, words=(1, text(b'record')), scheme=THREAD, sample_period=0):
         machine = b''.join(map(signed, (scheme, 4096, cpus, cpus, cpus)))
         clocks = b''.join(map(signed, (START_NS, 10**18, 10**18, 100)))
         fields = {5: number(words[0]) + words[1], 6: machine, 7: signed(1) + signed(2) * 2, 9: clocks, 10: signed(7),
                   14: signed(version)}
+        if sample_period > 0:
+            fields[19] = signed(sample_period)
         return b''.join(number(field) + text(body) for field, body in fields.items())
 
     def recording(self, payloads, version=2, header=None, ended=True):

@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 import unittest
+from functools import partial
 from pathlib import Path
 
 import contract
@@ -23,7 +24,7 @@ PID = 4711
 ALL = bool(os.environ.get('RSSLAG_TEST_BUDGETS'))
 # One of each kind; the others take too long for the gate.
 QUICK = ('words', 'updates of a process without tasks', 'answers to one call', 'faults of more and more tasks', 'CPUs of many mms', 'causes', 'time that jumps, version 1',
-         'records with no watermark', 'readings of one tick', 'a long name', 'words about all mappings')
+         'records with no watermark', 'readings of one tick', 'a long name', 'words about all mappings', 'deep stacks')
 ENOUGH = 3 << 30  # bytes of address space, so that a failing test does not use up the machine's memory
 
 
@@ -84,6 +85,33 @@ def orphans(tasks_, batches):
             item(15, signed(PID) + counters(ADDRESS) + signed(0) * 2 + number(0)) + alike * batches + watermark(2**50))
 
 
+def samples(count, first=0):
+    return item(26, number(first) + number(count) + (signed(1) + bytes(8)) * count)
+
+
+def stacks(count, stack_of, frames, first=0, names=b''):
+    """The stacks of these samples; `frames`: their number, and the body of each."""
+    return item(27, number(first) + number(0) + (names or number(0)) + number(frames[0]) + frames[1] * frames[0] + number(count) +
+                b''.join(number(0) + number(len(stack)) + stack for stack in map(stack_of, range(count))) +
+                number(count) + b''.join(map(number, range(count))))
+
+
+def sampled(forger, payloads):
+    return forger.recording(payloads, header=forger.header(2, scheme=CPU, sample_period=1))
+
+
+def deep(first, i):
+    """256 frames that no other stack has."""
+    i += first
+    return bytes(i >> bit & 1 for bit in range(24)) + bytes(232)
+
+
+def named_frames(i):
+    """Each frame has a name of 4,000 bytes, which differ in each item."""
+    name = b'%04d' % i + bytes([65]) * 3_996
+    return samples(1, i) + stacks(1, lambda _: bytes([0]), (8_000, number(1) + number(0) * 2 + signed(1)), i, number(1) + text(name))
+
+
 def hostile(forger):
     """{name: function that writes the hostile recording}."""
     make = forger.recording
@@ -122,6 +150,10 @@ def hostile(forger):
         'watermarks of many processes': lambda: make([tasks(3000, 3, 8) + filled(watermark(), 8 << 20)]),
         'words about all mappings': lambda: make([readings + listed(60_000) + named(20_000)] * 3),
         'long names of mappings': lambda: make([readings + listed(2_000, bytes([65 + i]) * 4_000) for i in range(20)]),
+        'samples': lambda: sampled(forger, [b''.join(samples(60_000, (100 * i + j) * 60_000) for j in range(100)) for i in range(4)]),
+        'stacks': lambda: sampled(forger, [samples(30_000, i * 30_000) + stacks(30_000, lambda i: number(i % 2), (2, bytes(3) + signed(1)), i * 30_000) for i in range(100)]),
+        'deep stacks': lambda: sampled(forger, [b''.join(samples(200, i * 200) + stacks(200, partial(deep, i * 200), (2, bytes(3) + signed(1)), i * 200) for i in range(1000))]),
+        'names of frames': lambda: sampled(forger, [b''.join(map(named_frames, range(50)))]),
         'nothing at all': lambda: make([filled(item(99))] * 20),
         'damage': lambda: make([]) + (b'\x89rslchk\n' * 500_000),
     }
@@ -207,8 +239,10 @@ class RecordingBudgets(unittest.TestCase):
         yield 'export', file
         if ALL:
             yield 'replay', '--json', '--events', '--threads', 'all', file
-            for number, args in enumerate((('report', '--json', '--svg'), ('export', '--format', 'sqlite', '-o'))):
-                out = Path(self.directory, f'out{number}')
+            for form in ('folded', 'pprof', 'speedscope'):
+                yield 'export', '--format', form, file
+            for nth, args in enumerate((('report', '--json', '--svg'), ('export', '--format', 'sqlite', '-o'))):
+                out = Path(self.directory, f'out{nth}')
                 yield *args, out, file
                 out.unlink(missing_ok=True)
 

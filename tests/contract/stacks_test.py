@@ -3,13 +3,19 @@
 import json
 import math
 import os
+import re
+import shutil
+import subprocess
 import tempfile
 import unittest
+import xml.dom.minidom
 from pathlib import Path
 
 import contract
-from contract import TracingTest, assert_one_error_line, assert_valid, needs_root, rsslag, snapshot
+from browser import Browser, needs_chromium
+from contract import TracingTest, assert_one_error_line, assert_valid, long_only, needs_root, rsslag, snapshot
 
+RECORDED = str(contract.ROOT / 'tests' / 'fuzz' / 'corpus' / 'fuzz_recording' / 'stacks-6.18')
 PAGE = os.sysconf('SC_PAGESIZE')
 SHARES = {'touch_ten': 0.1, 'touch_thirty': 0.3, 'touch_sixty': 0.6}
 
@@ -19,6 +25,29 @@ def program():
     if not path.exists():
         raise unittest.SkipTest('tests/bench/by_function is not built here')
     return str(path)
+
+
+def pprof_sums(test, file):
+    """The sums of the values of a profile, decoded by protoc."""
+    if not shutil.which('protoc'):
+        raise unittest.SkipTest('there is no protoc')
+    here, out = Path(__file__).parent, file + '.pb'
+    test.assertEqual(rsslag('export', '--format', 'pprof', '-o', out, file).status, 0)
+    with open(out, 'rb') as profile:
+        text = subprocess.run(['protoc', f'--proto_path={here}', '--decode=profile.Profile', here / 'profile.proto'], stdin=profile,
+                              capture_output=True, check=True).stdout.decode()
+    strings = re.findall(r'^string_table: "(.*)"$', text, re.M)
+    test.assertEqual(strings[0], '')
+    types = re.findall(r'^sample_type {\n  type: (\d+)\n  unit: (\d+)\n}', text, re.M)
+    test.assertEqual([(strings[int(kind)], strings[int(unit)]) for kind, unit in types], [('came', 'bytes'), ('went', 'bytes')])
+    test.assertNotRegex(text, r'(?m)^ *\d+:')  # a field that the .proto does not have
+    locations = set(re.findall(r'^location {\n  id: (\d+)', text, re.M))
+    samples = re.findall(r'^sample {\n(.*?)^}', text, re.M | re.S)
+    for sample in samples:
+        test.assertLessEqual(set(re.findall(r'^  location_id: (\d+)', sample, re.M)), locations)
+    test.assertIn('touch_sixty', strings)
+    values = [list(map(int, re.findall(r'^  value: (\d+)', sample, re.M))) for sample in samples]
+    return [sum(each[i] for each in values) for i in range(2)]
 
 
 def pages_by(document, function, direction):
@@ -40,28 +69,48 @@ class ByFunction(TracingTest):
             file = os.path.join(directory, 'file')
             ran = rsslag('record', '--ring', '8M', *options, '-o', file, '--', program(), str(mib))
             self.assertEqual(ran.status, 0, ran)
-            report = rsslag('report', '--stacks', '--json', file)
-            self.assertEqual((report.status, report.err), (0, ''), report)
-            text = rsslag('report', '--stacks', file)
-            self.assertEqual((text.status, text.err), (0, ''), text)
-            document = json.loads(report.out)
-            assert_valid(self, 'stacks', document)
-            return document, text.out
+            document = json.loads(self.ran('report', '--json', file))
+            assert_valid(self, 'report', document)
+            self.assert_sums(document, file)
+            self.assert_exports(document, file)
+            return document, self.ran('report', '--stacks', file)
 
-    def assert_sums(self, document):
-        """The flows of each thread, and what no sample explains, add up to what the records say."""
-        for thread in document['threads']:
-            for direction in ('came', 'went'):
-                flows = sum(stack[direction] for stack in document['stacks']
-                            if (stack['pid'], stack['tid']) == (thread['pid'], thread['tid']))
-                self.assertAlmostEqual(flows + thread['unexplained'][direction], thread[direction], delta=1 + len(document['stacks']))
+    def ran(self, *args):
+        ran = rsslag(*args)
+        self.assertEqual((ran.status, ran.err), (0, ''), ran)
+        return ran.out
+
+    def assert_sums(self, document, file):
+        """All rows add up to what the records say, to the page."""
+        rows = [json.loads(line) for line in self.ran('export', '--rows-only', file).splitlines()]
+        pages = [row['pages'] for row in rows if row['type'] in ('update', 'flush', 'fold') and row['member'] != 'swap' and row['pages']]
+        self.assertEqual(sum(stack['came'] for stack in document['stacks']), sum(n for n in pages if n > 0))
+        self.assertEqual(sum(stack['went'] for stack in document['stacks']), -sum(n for n in pages if n < 0))
+        for stack in document['stacks']:
+            self.assertEqual(stack['net'], stack['came'] - stack['went'])
+
+    def assert_exports(self, document, file):
+        """Each format has the same sums."""
+        came, went = (sum(stack[direction] for stack in document['stacks']) * PAGE for direction in ('came', 'went'))
+        lines = [line.rsplit(' ', 1) for line in self.ran('export', '--format', 'folded', file).splitlines()]
+        for direction, whole in (('came', came), ('went', went)):
+            self.assertEqual(sum(int(kb) for stack, kb in lines if stack.startswith(direction + ';')) * 1024, whole)
+        self.assertTrue(any(';main;' in stack for stack, _ in lines), lines)
+        scope = json.loads(self.ran('export', '--format', 'speedscope', file))
+        for profile, whole in zip(scope['profiles'], (came, went), strict=True):
+            self.assertEqual((profile['type'], profile['unit'], profile['startValue'], profile['endValue']), ('sampled', 'bytes', 0, whole))
+            self.assertEqual(sum(profile['weights']), whole)
+            self.assertEqual(len(profile['samples']), len(profile['weights']))
+            for stack in profile['samples']:
+                for frame in stack:
+                    self.assertIn('name', scope['shared']['frames'][frame])
+        self.assertEqual(pprof_sums(self, file), [came, went])
 
     def test_every_page(self):
         mib = 20
         document, text = self.recorded(mib, '--stacks=1')
         tenth = (mib << 20) // 10 // PAGE
-        self.assert_sums(document)
-        if document['lost'] == 0:
+        if document['sampling']['lost'] == 0:
             for function, share in SHARES.items():
                 # Besides, each touches a page of code at most, around which the kernel maps 16.
                 self.assertAlmostEqual(pages_by(document, function, 'came'), round(10 * share) * tenth, delta=16)
@@ -77,13 +126,78 @@ class ByFunction(TracingTest):
     def test_the_default_rate(self):
         mib = 200
         document, _ = self.recorded(mib, '--stacks')
-        self.assertEqual(document['period'], 64)
-        self.assert_sums(document)
+        self.assertEqual(document['sampling']['period'], 64)
         pages = (mib << 20) // PAGE
         for function, share in SHARES.items():
             # The number of samples is binomial; each stands for 64 pages.
             deviation = math.sqrt(pages * share * 64)
-            self.assertAlmostEqual(pages_by(document, function, 'came'), pages * share, delta=5 * deviation + document['lost'] * 64)
+            self.assertAlmostEqual(pages_by(document, function, 'came'), pages * share, delta=5 * deviation + document['sampling']['lost'] * 64)
+
+
+class FlameGraph(unittest.TestCase):
+    """Of a recording of /bin/true."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix='rsslag-contract-')
+        self.addCleanup(directory.cleanup)
+        self.file = os.path.join(directory.name, 'flames.svg')
+        ran = rsslag('report', '--flame', self.file, RECORDED)
+        self.assertEqual((ran.status, ran.err), (0, ''), ran)
+
+    def boxes(self):
+        """[(direction, name, x, width, depth)]"""
+        svg = xml.dom.minidom.parse(self.file)
+        for panel in svg.getElementsByTagName('g'):
+            if panel.getAttribute('class') == 'panel':
+                direction = panel.getElementsByTagName('text')[0].firstChild.data.split()[-1]
+                for box in panel.getElementsByTagName('g'):
+                    title = box.getElementsByTagName('title')[0].firstChild.data
+                    yield (direction, title.rsplit(': ', 1)[0], *(float(box.getAttribute(f'data-{key}')) for key in 'xwd'))
+
+    def test_boxes_lie_on_their_callers_with_the_shares_of_the_report(self):
+        document = json.loads(rsslag('report', '--json', RECORDED).out)
+        for direction in ('came', 'went'):
+            boxes = [box[1:] for box in self.boxes() if box[0] == direction]
+            whole = boxes[0][2]
+            for name, x, width, depth in boxes[1:]:
+                self.assertTrue(any(below[3] == depth - 1 and below[1] <= x + 0.01 and x + width <= below[1] + below[2] + 0.01 for below in boxes),
+                                (name, x, width, depth))
+            pages = {True: 0, False: 0}
+            for stack in document['stacks']:
+                pages[bool(stack['frames']) and stack['frames'][-1]['function'] == '_start' and stack['end'] == 'outermost'] += stack[direction]
+            of_start = sum(width for name, _, width, depth in boxes if name == '_start' and depth == 1)
+            self.assertAlmostEqual(of_start / whole, pages[True] / sum(pages.values()), delta=0.001)
+
+    @long_only('it opens a browser')
+    @needs_chromium
+    def test_zoom_and_search_in_a_browser(self):
+        with Browser('file://' + self.file) as page:
+            def width_of(name):
+                return page.run(f"""[...document.querySelectorAll('.box')].filter(box => box.style.display !== 'none' &&
+                                    box.querySelector('title').textContent.startsWith({json.dumps(name + ': ')}))
+                                    .map(box => +box.querySelector('rect').getAttribute('width'))""")
+
+            def click(name):
+                x, y = page.run(f"""(() => {{ const box = [...document.querySelectorAll('.box')].find(box =>
+                                    box.querySelector('title').textContent.startsWith({json.dumps(name + ': ')}));
+                                    const at = box.getBoundingClientRect(); return [at.x + at.width / 2, at.y + at.height / 2]; }})()""")
+                for kind in ('mousePressed', 'mouseReleased'):
+                    page.mouse(kind, x, y, button='left', clickCount=1)
+
+            before = width_of('__libc_early_init')
+            whole = width_of('all')[0]
+            self.assertLess(before[0], whole / 2)
+            click('__libc_early_init')
+            self.assertAlmostEqual(width_of('__libc_early_init')[0], whole, delta=0.01)
+            self.assertEqual(width_of('_start'), [])
+            click('all')
+            self.assertEqual(width_of('__libc_early_init'), before)
+            page.run("document.querySelector('input').focus()")
+            page.call('Input.insertText', text='EARLY_init')
+            self.assertEqual(page.run("[...document.querySelectorAll('.hit title')].map(title => title.textContent.split(':')[0])"),
+                             ['__libc_early_init'])
+            self.assertRegex(page.run("document.querySelector('.found').textContent"), r'^came \d+\.\d %, went 0\.0 %$')
+            self.assertEqual((page.console, [url for url in page.requests if not url.startswith('file://')]), ([], []))
 
 
 class Refused(unittest.TestCase):
@@ -99,8 +213,12 @@ class Refused(unittest.TestCase):
         file = str(contract.ROOT / 'docs' / 'recordings' / 'classic-6.1.rsslag')
         ran = rsslag('report', '--stacks', file)
         self.assertEqual(ran.out, 'no stacks were recorded: use rsslag record --stacks\n')
-        assert_valid(self, 'stacks', json.loads(rsslag('report', '--stacks', '--json', file).out))
-        assert_one_error_line(self, rsslag('report', '--stacks', '--by', 'page', file), 2)
+        document = json.loads(rsslag('report', '--stacks', '--json', file).out)
+        assert_valid(self, 'report', document)
+        self.assertEqual((document['sampling'], document['stacks']), (None, None))
+        for args in (['report', '--stacks', '--by', 'page'], ['report', '--by', 'thread'], ['report', '--stacks', '--diff', file],
+                     ['export', '--format', 'folded'], ['export', '--format', 'pprof'], ['export', '--format', 'speedscope']):
+            assert_one_error_line(self, rsslag(*args, file), 2)
 
 
 if __name__ == '__main__':

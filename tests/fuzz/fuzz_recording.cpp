@@ -19,10 +19,13 @@
 #include "drawn_screen.h"
 #include "exporters/sink.h"
 #include "fuzz.h"
+#include "profile/formats.h"
 #include "recording/reader.h"
 #include "recording_mutator.h"
+#include "report/flame_svg.h"
 #include "report/peak.h"
 #include "report/report_builder.h"
+#include "report/stacks.h"
 #include "text_checks.h"
 
 using rsslag::fuzz::Budget;
@@ -38,6 +41,7 @@ namespace documents = rsslag::documents;
 namespace event = rsslag::event;
 namespace exporters = rsslag::exporters;
 namespace recording = rsslag::recording;
+namespace profile = rsslag::profile;
 namespace report = rsslag::report;
 namespace screen = rsslag::screen;
 
@@ -74,7 +78,18 @@ void require_peak(const report::Report &report, const core::Summary &summary) {
     require_harmless(report::peak_text(peak, {}, true));
 }
 
+void require_stacks(const report::Report &report) {
+    for (const auto by : {report::StacksBy::Function, report::StacksBy::Module, report::StacksBy::Thread})
+        require_harmless(report::stacks_text(report.stacks, by, SIZE_MAX, report.facts.machine.page_size, true));
+    const std::string flames = report::flame_svg(report);
+    require_xml(flames.substr(0, flames.rfind("<script>")) + "</svg>");  // the script is the same for all
+    require_harmless(profile::folded(report.stacks, report.facts));
+    require_json(profile::speedscope(report.stacks, report.facts));
+    (void)profile::pprof(report.stacks, report.facts);
+}
+
 void require_report(const report::Report &report, const core::Summary &summary) {
+    require_stacks(report);
     require_json(report::report_json(report));
     require_harmless(report::report_text(report, {}));
     require_xml(report::report_svg(report));
@@ -110,6 +125,8 @@ class Outputs : public exporters::Sink {
             require(each->row(row).ok());
         return report_.row(row);
     }
+    void samples(const core::event::Samples &samples) override { report_.samples(samples); }
+    void stacks(const core::event::Stacks &stacks) override { report_.stacks(stacks); }
     core::Status end(const exporters::Ending &ending) override {
         for (const auto &each : all_)
             require(each->end(ending).ok());

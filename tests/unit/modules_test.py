@@ -16,7 +16,7 @@ LIBRARIES = {
     "curses.h": {"terminal"},
     "term.h": {"terminal"},
     "sqlite3.h": {"exporters"},
-    "protozero/": {"exporters", "recording"},
+    "protozero/": {"exporters", "profile", "recording"},
     "zstd.h": {"recording"},
     "libelf.h": {"procfs", "unwind"},
     "gelf.h": {"procfs", "unwind"},
@@ -25,7 +25,7 @@ LIBRARIES = {
     "microhttpd.h": {"metrics"},
 }
 # Not allowed in the pure modules: no clock that waits, no files, no logging.
-PURE = {"analysis", "core", "documents", "report", "screen"}
+PURE = {"analysis", "core", "documents", "profile", "report", "screen"}
 IMPURE = {"thread", "mutex", "condition_variable", "fstream", "fcntl.h", "poll.h", "sys/mman.h"}
 # Namespaces allowed in addition to the module's own.
 ALSO = {"core": {"wire"}}

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "analysis/missing.h"
 #include "analysis/row_source.h"
 #include "commands.h"
 #include "core/text.h"
@@ -17,6 +16,8 @@
 #include "exporters/output_file.h"
 #include "exporters/sink.h"
 #include "file_budget.h"
+#include "profile/formats.h"
+#include "session/missing_to_stderr.h"
 #include "system/signals.h"
 #include "terminal/output.h"
 #include "terminal/rescue.h"
@@ -44,28 +45,10 @@ Status check(const ExportOptions &options) {
     if (options.output) return core::success();
     if (options.format == "sqlite")
         return Error{Kind::BadInput, "cannot write a database to stdout", 0, "name a file with -o"};
-    if (options.format == "perfetto" && isatty(STDOUT_FILENO) == 1)
-        return Error{Kind::BadInput, "refusing to write a binary trace to a terminal", 0, "name a file with -o"};
+    if ((options.format == "perfetto" || options.format == "pprof") && isatty(STDOUT_FILENO) == 1)
+        return Error{Kind::BadInput, "refusing to write binary data to a terminal", 0, "name a file with -o"};
     return core::success();
 }
-
-/// Reports missing parts on stderr, for a format that cannot contain them.
-class MissingToStderr final : public exporters::Sink {
-  public:
-    explicit MissingToStderr(std::unique_ptr<exporters::Sink> sink) : sink_(std::move(sink)) {}
-
-    Status begin(const exporters::Facts &facts) override { return sink_->begin(facts); }
-    Status row(const exporters::Row &row) override { return sink_->row(row); }
-    Status end(const exporters::Ending &ending) override {
-        for (const exporters::MissingPart &missing : ending.missing)
-            terminal::print_error(
-                analysis::missing_text(missing.reason, missing.from_ns, missing.to_ns, missing.records));
-        return sink_->end(ending);
-    }
-
-  private:
-    std::unique_ptr<exporters::Sink> sink_;
-};
 
 std::unique_ptr<exporters::Sink> sink_of(const ExportOptions &options, std::optional<exporters::OutputFile> &file,
                                          system::StopSignals &stop, FileBudget &budget) {
@@ -74,10 +57,11 @@ std::unique_ptr<exporters::Sink> sink_of(const ExportOptions &options, std::opti
         return file->reader() < 0 ? file->write(text) : terminal::print_to(*options.output, text, file->reader());
     };
     const auto head = options.rows_only ? exporters::Head::No : exporters::Head::Yes;
-    if (options.format == "csv") return std::make_unique<MissingToStderr>(exporters::csv_sink(write, head));
+    if (options.format == "csv") return session::missing_to_stderr(exporters::csv_sink(write, head));
     if (options.format == "sqlite")
         return exporters::sqlite_sink(file->path(), [&] { return stop.stop_requested() || budget.spent(0); });
-    if (options.format == "perfetto") return std::make_unique<MissingToStderr>(exporters::perfetto_sink(write));
+    if (options.format == "perfetto") return session::missing_to_stderr(exporters::perfetto_sink(write));
+    if (auto stacks = profile::sink(options.format, write)) return session::missing_to_stderr(std::move(stacks));
     return exporters::jsonl_sink(write, head);
 }
 
@@ -116,7 +100,9 @@ Run add_export(CLI::App &app, const Common &common) {
     auto options = std::make_shared<ExportOptions>();
     CLI::App *const command = app.add_subcommand("export", "Convert all records of a recording for other tools");
     command->add_option("FILE", options->file, "A recording")->required();
-    command->add_option("--format", options->format, "jsonl, csv, sqlite or perfetto")->capture_default_str();
+    command
+        ->add_option("--format", options->format, "jsonl, csv, sqlite, perfetto; of stacks: folded, pprof, speedscope")
+        ->capture_default_str();
     command->add_option("-o,--output", options->output, "Write to FILE instead of stdout");
     command->add_flag("--rows-only", options->rows_only,
                       "jsonl, csv: omit the header line, to join the tables of many recordings");

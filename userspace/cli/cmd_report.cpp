@@ -16,7 +16,9 @@
 #include "exit_status.h"
 #include "exporters/output_file.h"
 #include "file_budget.h"
+#include "report/flame_svg.h"
 #include "report/report_builder.h"
+#include "report/stacks.h"
 #include "system/signals.h"
 #include "terminal/output.h"
 #include "terminal/rescue.h"
@@ -30,9 +32,11 @@ using core::Kind;
 using core::Status;
 using report::Report;
 
+constexpr std::size_t kStackLines = 40;
+
 struct ReportOptions {
     std::string file;
-    std::optional<std::string> other, svg, html;
+    std::optional<std::string> other, svg, html, flame;
     bool json = false;
     bool all = false, stacks = false;
     std::string by = "function";
@@ -64,7 +68,8 @@ struct Picture {
 core::Result<std::vector<Picture>> open_pictures(const ReportOptions &options) {
     std::vector<Picture> pictures;
     for (const auto &[name, draw] :
-         {std::pair(&options.svg, &report::report_svg), std::pair(&options.html, &report::report_html)}) {
+         {std::pair(&options.svg, &report::report_svg), std::pair(&options.html, &report::report_html),
+          std::pair(&options.flame, &report::flame_svg)}) {
         if (!*name) continue;
         auto opened = exporters::OutputFile::open(**name, options.force, options.file);
         if (!opened) return opened.error();
@@ -80,11 +85,16 @@ void end_at_stop(const ClaimOptions &claims) {
     terminal::end_at_stop(terminal::error_text("no condition was checked: a signal stopped rsslag"), kDoesNotHold);
 }
 
+report::StacksBy stacks_by(std::string_view what) {
+    if (what == "thread") return report::StacksBy::Thread;
+    return what == "function" ? report::StacksBy::Function : report::StacksBy::Module;
+}
+
 std::string text_of(const ReportOptions &options, const Report &report, const std::optional<Report> &other,
                     const report::ReportStyle &style) {
-    if (options.stacks)
-        return stacks_shown(report.stacks,
-                            {options.by, options.json, options.all, style.utf8, report.facts.machine.page_size});
+    if (options.stacks && !options.json)
+        return stacks_text(report.stacks, stacks_by(options.by), options.all ? SIZE_MAX : kStackLines,
+                           report.facts.machine.page_size, style.utf8);
     if (other) return options.json ? diff_json(*other, report) : diff_text(*other, report, style);
     return options.json ? report_json(report) : report_text(report, style);
 }
@@ -141,13 +151,19 @@ Run add_report(CLI::App &app, const Common &common) {
     auto *const svg = command->add_option("--svg", options->svg, "Also draw stat, exact and cached over time in FILE");
     auto *const html = command->add_option("--html", options->html,
                                            "Also write a self-contained HTML page to FILE: charts, processes, growth");
-    command->add_option("--diff", options->other, "Compare with FILE, the older recording")
-        ->excludes(svg)
-        ->excludes(html);
-    command->add_flag("--all", options->all, "List every thread");
-    command->add_flag("--stacks", options->stacks, "Show by which code pages came and went, if record had --stacks");
-    command->add_option("--by", options->by, "With --stacks: function, file or thread")->capture_default_str();
-    command->add_flag("--force", options->force, "Let --svg and --html replace an existing file");
+    auto *const diff = command->add_option("--diff", options->other, "Compare with FILE, the older recording")
+                           ->excludes(svg)
+                           ->excludes(html);
+    command->add_flag("--all", options->all, "List every thread, and with --stacks every line");
+    auto *const stacks = command->add_flag("--stacks", options->stacks,
+                                           "Show by which code pages came and went, if record had --stacks");
+    command->add_option("--by", options->by, "With --stacks: function, module or thread")
+        ->capture_default_str()
+        ->needs(stacks);
+    auto *const flame = command->add_option("--flame", options->flame,
+                                            "Also draw a flame graph of the pages that came and went in FILE");
+    command->add_flag("--force", options->force, "Let --svg, --html and --flame replace an existing file");
+    diff->excludes(stacks)->excludes(flame);
     return [options, &common] {
         if (!common.command.empty()) return fail({Kind::BadInput, "report takes no -- CMD", 0, "name a recording"});
         const auto style = terminal::text_style(common.unit, common.color);

@@ -21,7 +21,7 @@ std::string version_text() {
     return fmt::format(
         "rsslag {} ({}), {}; schemas rsslag.snapshot/2, rsslag.proc/1, rsslag.doctor/1, "
         "rsslag.tick/2, rsslag.summary/2, rsslag.peak/1, rsslag.gap/1, rsslag.top/1, rsslag.maps/1, rsslag.mem/1, "
-        "rsslag.record/2, rsslag.report/2, rsslag.report-diff/2, rsslag.stacks/1; recordings of format {}\n",
+        "rsslag.record/2, rsslag.report/2, rsslag.report-diff/2; recordings of format {}\n",
         RSSLAG_VERSION, RSSLAG_COMMIT, tracer, recording::kVersion);
 }
 

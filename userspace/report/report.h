@@ -16,7 +16,7 @@
 #include "core/sentence.h"
 #include "exporters/growth.h"
 #include "exporters/row.h"
-#include "report/stacks.h"
+#include "profile/profile.h"
 
 namespace rsslag::report {
 
@@ -143,7 +143,7 @@ struct Report {
     std::uint64_t left_out_unwalked = 0;                     ///< those that were never walked
     std::map<std::string, std::uint64_t> left_out_verdicts;  ///< of all their ticks
     bool cut_off = false;                                    ///< the trace of a command ended before the command
-    StackReport stacks;
+    profile::Profile stacks;
     bool names = false;  ///< the recording contains mappings, so growth has their names
 
     /// Whether counts and peaks may be too low: records were lost, are not in the file, as those of earlier segments,

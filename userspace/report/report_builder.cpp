@@ -10,6 +10,7 @@
 #include "course.h"
 #include "exporters/foremost.h"
 #include "growth.h"
+#include "profile/collector.h"
 #include "report_parts.h"
 #include "shares.h"
 
@@ -156,7 +157,7 @@ struct ReportBuilder::State {
     std::optional<std::uint64_t> certified;                  ///< tick up to which all losses are known
     std::size_t next_order = 0;
     exporters::GrowthByName growth;
-    StackShares stacks;
+    profile::Collector stacks;
     std::pair<int, Reported *> last{0, nullptr};  ///< cache: rows of one process often follow each other
 
     // Counts of rows by alternative of the variant; for updates, tasks and mappings also by type.

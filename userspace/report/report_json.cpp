@@ -6,6 +6,7 @@
 #include "exporters/facts_json.h"
 #include "report/report.h"
 #include "report_parts.h"
+#include "stacks.h"
 
 namespace rsslag::report {
 namespace {
@@ -250,7 +251,7 @@ std::string report_json(const Report &report) {
         if (text.back() == '}') text += ',';
         text += process(each).dump();
     }
-    return text + "]}\n";
+    return text + "]," + stacks_json(report.stacks) + "}\n";
 }
 
 std::string diff_json(const Report &before, const Report &after) {

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "profile/collector.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "rows.h"
+
+namespace rsslag::profile {
+namespace {
+
+using core::event::Samples;
+using core::event::Stacks;
+
+exporters::UpdateRow update(int tid, std::int64_t pages, std::int64_t sample = -1) {
+    exporters::UpdateRow row = exporters::test::update(0, 10, tid, core::Member::Anon, pages);
+    row.sample = sample;
+    return row;
+}
+
+Samples samples(std::vector<std::int32_t> believed) {
+    Samples event;
+    for (const std::int32_t pages : believed)
+        event.samples.emplace_back().believed = pages;
+    return event;
+}
+
+/// main calls touch and drop.
+Stacks stacks(std::vector<std::uint32_t> of) {
+    Stacks event;
+    event.frames = {{"touch", "/bin/x", {}, 1}, {"drop", "/bin/x", {}, 2}, {"main", "/bin/x", {}, 3}};
+    event.stacks = {{{0, 2}, core::StackEnd::Outermost}, {{1, 2}, core::StackEnd::Outermost}};
+    event.of = std::move(of);
+    return event;
+}
+
+TEST(Collector, ScalesTheSamplesOfAThreadToItsRecords) {
+    Collector collector;
+    collector.begin(64);
+    collector.samples(samples({1, -32}));
+    for (int i = 0; i < 99; ++i)
+        collector.note(update(11, 1));
+    collector.note(update(11, 1, 0));
+    collector.note(update(11, -32, 1));
+    collector.note(update(11, -8));
+    collector.stacks(stacks({0, 1}));
+    const Profile profile = collector.take();
+    const std::vector<StackSum> sums = by_stack(profile);
+    ASSERT_EQ(sums.size(), 2U);
+    EXPECT_EQ(sums[0].flow.came, 100);  // one sample of 64 pages stands for 100
+    EXPECT_EQ(sums[0].flow.went, 0);
+    EXPECT_EQ(sums[1].flow.went, 40);
+    EXPECT_EQ(sums[0].tids, std::vector{11});
+    EXPECT_EQ(profile.unmatched, 0U);
+    EXPECT_EQ(unexplained(profile).flow.size(), 0);
+}
+
+TEST(Collector, PartsSumUpToThePage) {
+    Collector collector;
+    collector.begin(64);
+    collector.samples(samples({1, 1, 1}));
+    for (int i = 0; i < 3; ++i)
+        collector.note(update(11, 1, i));
+    for (int i = 0; i < 97; ++i)
+        collector.note(update(11, 1));
+    Stacks three = stacks({0, 1, 2});
+    three.stacks.push_back({{2}, core::StackEnd::Outermost});
+    collector.stacks(three);
+    const Profile profile = collector.take();
+    std::vector<std::int64_t> came;
+    for (const StackFlow &each : profile.flows)
+        came.push_back(each.flow.came);
+    EXPECT_EQ(came, (std::vector<std::int64_t>{34, 33, 33}));
+}
+
+TEST(Collector, OrderOfRowAndStackDoesNotMatter) {
+    for (const bool stack_first : {false, true}) {
+        Collector collector;
+        collector.begin(1);
+        collector.samples(samples({1}));
+        if (stack_first) collector.stacks(stacks({0}));
+        collector.note(update(11, 1, 0));
+        if (!stack_first) collector.stacks(stacks({0}));
+        EXPECT_EQ(by_stack(collector.take()).at(0).flow.came, 1);
+    }
+}
+
+TEST(Collector, WhatNoSampleExplainsIsKept) {
+    Collector collector;
+    collector.begin(64);
+    collector.note(update(11, 5));
+    collector.note(update(12, -3));
+    const Profile profile = collector.take();
+    EXPECT_TRUE(by_stack(profile).empty());
+    const StackSum rest = unexplained(profile);
+    EXPECT_EQ(rest.flow.came, 5);
+    EXPECT_EQ(rest.flow.went, 3);
+    EXPECT_EQ(rest.tids, (std::vector{11, 12}));
+}
+
+TEST(Collector, SamplesDoNotStandForLostOnes) {
+    for (const std::uint32_t period : {1U, 64U}) {
+        Collector collector;
+        collector.begin(period);
+        collector.samples(samples({-1}));
+        collector.note(update(11, -1, 0));
+        for (int i = 0; i < 999; ++i)
+            collector.note(update(11, -1));
+        collector.stacks(stacks({0}));
+        const Profile profile = collector.take();
+        EXPECT_EQ(by_stack(profile).at(0).flow.went, period);
+        EXPECT_EQ(unexplained(profile).flow.went, 1000 - period);
+    }
+}
+
+TEST(Collector, SamplesOfUnknownAmountsCountAsUnmatched) {
+    Collector collector;
+    collector.begin(64);
+    collector.samples(samples({1, 1, 0}));
+    exporters::UpdateRow unknown = update(11, 0, 0);
+    unknown.pages.reset();
+    collector.note(unknown);
+    collector.note(update(11, 1, 2));  // believed 0: its probability is 0
+    collector.stacks(stacks({0, 0, 0}));
+    EXPECT_EQ(collector.take().unmatched, 3U);
+}
+
+TEST(Apportion, SumsUpToTheWhole) {
+    EXPECT_EQ(apportion(10, {1, 1, 1}), (std::vector<std::int64_t>{4, 3, 3}));
+    EXPECT_EQ(apportion(7, {0, 2}), (std::vector<std::int64_t>{0, 7}));
+    EXPECT_EQ(apportion(0, {5, 5}), (std::vector<std::int64_t>{0, 0}));
+    EXPECT_EQ(apportion(9, {0, 0}), (std::vector<std::int64_t>{0, 0}));
+    EXPECT_TRUE(apportion(9, {}).empty());
+    const std::int64_t large = (std::int64_t{1} << 60) + 1;  // more than a double can represent
+    const auto parts = apportion(large, {1, 3, 3, 7e9, 1e-9});
+    EXPECT_EQ(std::accumulate(parts.begin(), parts.end(), std::int64_t{0}), large);
+}
+
+}  // namespace
+}  // namespace rsslag::profile

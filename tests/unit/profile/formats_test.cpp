@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "profile/formats.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace rsslag::profile {
+namespace {
+
+/// Thread 11 of "a;b" touched 40 pages in main > touch, and dropped 4 in a stack that breaks off.
+Profile profile() {
+    Profile all;
+    all.period = 1;
+    all.frames = {{"touch", "/bin/x", {}, 1}, {"", "/lib/libc.so.6", {}, 2}, {"main", "/bin/x", {}, 3}};
+    all.stacks = {{{0, 2}, core::StackEnd::Outermost}, {{1}, core::StackEnd::Cut}};
+    all.flows = {{0, 10, 11, {40, 0, 2}}, {1, 10, 11, {0, 4, 1}}};
+    all.threads = {{10, 11, "a;b", {40, 4, 0}, {}}, {10, 12, "", {1, 0, 0}, {1, 0, 0}}};
+    return all;
+}
+
+TEST(Folded, OutermostFirstInKilobytes) {
+    EXPECT_EQ(folded(profile(), {}),
+              "came;a:b;main;touch 160\n"
+              "came;(unknown);(no sample) 4\n"
+              "went;a:b;(cut);[libc.so.6] 16\n");
+}
+
+TEST(Speedscope, TwoProfiles) {
+    const auto json = nlohmann::json::parse(speedscope(profile(), {}));
+    EXPECT_EQ(json["shared"]["frames"][1]["name"], "[libc.so.6]");
+    const auto &came = json["profiles"][0];
+    EXPECT_EQ(came["samples"], nlohmann::json::parse("[[2,0],[3]]"));
+    EXPECT_EQ(came["weights"], nlohmann::json::parse("[163840,4096]"));
+    EXPECT_EQ(came["endValue"], 167'936);
+    EXPECT_EQ(json["shared"]["frames"][3]["name"], "(no sample)");
+    EXPECT_EQ(json["profiles"][1]["weights"], nlohmann::json::parse("[16384]"));
+}
+
+TEST(Sink, RefusesARecordingWithoutSamples) {
+    std::string out;
+    const auto made = sink("folded", [&out](std::string_view text) { return out += text, core::success(); });
+    ASSERT_NE(made, nullptr);
+    EXPECT_FALSE(made->begin({}).ok());
+    EXPECT_EQ(sink("jsonl", nullptr), nullptr);
+}
+
+}  // namespace
+}  // namespace rsslag::profile

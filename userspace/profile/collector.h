@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Makes a profile of samples, rows of updates and stacks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/event.h"
+#include "exporters/row.h"
+#include "profile/profile.h"
+
+namespace rsslag::profile {
+
+/// A sample must come before its row and its stack, which may come in any order.
+class Collector {
+  public:
+    void begin(std::uint32_t period) { profile_.period = period; }
+    void samples(const core::event::Samples &samples);
+    void note(const exporters::UpdateRow &row);
+    void stacks(const core::event::Stacks &stacks);
+    Profile take();
+
+  private:
+    struct Waiting {
+        std::int32_t believed = 0;
+        std::optional<core::Pages> pages;  ///< of the update's row
+        int pid = 0, tid = 0;
+        std::optional<std::size_t> stack;
+    };
+    /// Sums over the samples of pages / probability.
+    struct Estimate {
+        double came = 0, went = 0;
+        std::uint64_t samples = 0;
+    };
+    /// The estimates of a thread, and the variances of their sums.
+    struct Estimates {
+        std::map<std::size_t, Estimate> by_stack;
+        double came_variance = 0, went_variance = 0;
+    };
+    using Task = std::pair<int, int>;  ///< PID of the mm, TID
+
+    /// To be called for the row and for the stack of a sample: whichever comes last completes it.
+    void complete(std::unordered_map<std::uint64_t, Waiting>::iterator at);
+    std::uint32_t frame_number(const core::StackFrame &frame);
+    std::size_t stack_number(const core::CallStack &stack, const std::vector<core::StackFrame> &frames);
+    void put_thread(ThreadFlow &thread, const Estimates &estimates);
+
+    Profile profile_;
+    std::unordered_map<std::uint64_t, Waiting> waiting_;  ///< by the number of the sample
+    std::map<core::StackFrame, std::uint32_t> frames_;
+    std::map<core::CallStack, std::size_t> stacks_;
+    std::map<Task, Estimates> estimates_;
+    std::map<Task, ThreadFlow> threads_;
+};
+
+}  // namespace rsslag::profile

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "formats.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "collector.h"
+#include "core/text.h"
+
+namespace rsslag::profile {
+namespace {
+
+using core::Status;
+using nlohmann::ordered_json;
+
+/// The name of a frame of a line, in which ';' separates frames.
+std::string part(std::string_view raw) {
+    std::string text = core::printable(raw);
+    std::replace(text.begin(), text.end(), ';', ':');
+    return text;
+}
+
+std::string stack_parts(const Profile &profile, const core::CallStack &stack) {
+    std::string text;
+    if (stack.end != core::StackEnd::Outermost) text += fmt::format(";({})", name(stack.end));
+    for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame)
+        text += ';' + part(name_of(profile.frames[*frame]));
+    return text;
+}
+
+ordered_json speedscope_profile(std::string_view name, std::int64_t Flow::*direction, const std::vector<StackSum> &sums,
+                                const Profile &profile, const core::PageSize &page_size) {
+    ordered_json stacks = ordered_json::array(), weights = ordered_json::array();
+    std::int64_t sum = 0;
+    for (const StackSum &each : sums) {
+        const std::int64_t bytes = core::wrapped_product(each.flow.*direction, page_size.bytes);
+        if (bytes == 0) continue;
+        const std::vector<std::uint32_t> &frames = profile.stacks[each.stack].frames;
+        stacks.push_back(std::vector<std::uint32_t>(frames.rbegin(), frames.rend()));
+        weights.push_back(bytes);
+        sum = core::wrapped_sum(sum, bytes);
+    }
+    return {{"type", "sampled"},
+            {"name", name},
+            {"unit", "bytes"},
+            {"startValue", 0},
+            {"endValue", sum},
+            {"samples", std::move(stacks)},
+            {"weights", std::move(weights)}};
+}
+
+using Writer = std::string (*)(const Profile &, const exporters::Facts &);
+
+class ProfileSink final : public exporters::Sink {
+  public:
+    ProfileSink(Writer writer, exporters::Write write) : writer_(writer), write_(std::move(write)) {}
+
+    Status begin(const exporters::Facts &facts) override {
+        if (facts.sample_period == 0)
+            return core::Error{core::Kind::BadInput, "the recording has no stacks", 0, "record it with --stacks"};
+        facts_ = facts;
+        collector_.begin(facts.sample_period);
+        return core::success();
+    }
+    Status row(const exporters::Row &row) override {
+        if (const auto *const update = std::get_if<exporters::UpdateRow>(&row)) collector_.note(*update);
+        return core::success();
+    }
+    void samples(const core::event::Samples &samples) override { collector_.samples(samples); }
+    void stacks(const core::event::Stacks &stacks) override { collector_.stacks(stacks); }
+    Status end(const exporters::Ending & /*ending*/) override { return write_(writer_(collector_.take(), facts_)); }
+
+  private:
+    Writer writer_;
+    exporters::Write write_;
+    exporters::Facts facts_;
+    Collector collector_;
+};
+
+}  // namespace
+
+std::string folded(const Profile &profile, const exporters::Facts &facts) {
+    std::string came, went;
+    const auto put = [&](const ThreadFlow *thread, const std::string &frames, const Flow &flow) {
+        const std::string comm = thread == nullptr || thread->comm.empty() ? "(unknown)" : part(thread->comm);
+        const auto line = [&](std::string_view direction, std::int64_t pages) {
+            return fmt::format("{};{}{} {}\n", direction, comm, frames, facts.machine.page_size.kb({pages}).n);
+        };
+        if (flow.came > 0) came += line("came", flow.came);
+        if (flow.went > 0) went += line("went", flow.went);
+    };
+    for (const StackFlow &each : profile.flows)
+        put(profile.thread(each.pid, each.tid), stack_parts(profile, profile.stacks[each.stack]), each.flow);
+    for (const ThreadFlow &thread : profile.threads)
+        put(&thread, ";(no sample)", thread.unexplained);
+    return came + went;
+}
+
+std::string speedscope(const Profile &profile, const exporters::Facts &facts) {
+    ordered_json frames = ordered_json::array();
+    for (const core::StackFrame &frame : profile.frames) {
+        ordered_json one{{"name", core::printable(name_of(frame))}};
+        if (!frame.file.empty()) one["file"] = core::printable(frame.file);
+        frames.push_back(std::move(one));
+    }
+    Profile all = profile;
+    std::vector<StackSum> sums = by_stack(profile);
+    if (const StackSum rest = unexplained(profile); rest.flow.size() > 0) {
+        frames.push_back({{"name", "(no sample)"}});
+        sums.push_back({all.stacks.size(), rest.flow, rest.tids});
+        all.stacks.push_back({{static_cast<std::uint32_t>(profile.frames.size())}, core::StackEnd::Outermost});
+    }
+    const core::PageSize &page_size = facts.machine.page_size;
+    const ordered_json object{{"$schema", "https://www.speedscope.app/file-format-schema.json"},
+                              {"exporter", "rsslag"},
+                              {"name", core::printable(facts.command_line)},
+                              {"activeProfileIndex", 0},
+                              {"shared", {{"frames", std::move(frames)}}},
+                              {"profiles",
+                               {speedscope_profile("came", &Flow::came, sums, all, page_size),
+                                speedscope_profile("went", &Flow::went, sums, all, page_size)}}};
+    return object.dump() + "\n";
+}
+
+std::unique_ptr<exporters::Sink> sink(std::string_view format, exporters::Write write) {
+    Writer writer = nullptr;
+    if (format == "folded") writer = folded;
+    if (format == "pprof") writer = pprof;
+    if (format == "speedscope") writer = speedscope;
+    if (writer == nullptr) return nullptr;
+    return std::make_unique<ProfileSink>(writer, std::move(write));
+}
+
+}  // namespace rsslag::profile

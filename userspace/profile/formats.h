@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A profile in the formats of other tools. Pure: a profile in, bytes out.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "exporters/row.h"
+#include "exporters/sink.h"
+#include "profile/profile.h"
+
+namespace rsslag::profile {
+
+/// The format of flamegraph.pl: one line for each stack and direction, "came;COMM;main;touch 40" in kB. The outermost
+/// function comes first. A stack that is not whole has the reason in parentheses between COMM and its functions.
+std::string folded(const Profile &profile, const exporters::Facts &facts);
+
+/// An uncompressed profile.proto of pprof, with the values "came" and "went" in bytes, and the labels "thread" (comm),
+/// "pid" and "tid".
+std::string pprof(const Profile &profile, const exporters::Facts &facts);
+
+/// https://www.speedscope.app/file-format-schema.json: the profiles "came" and "went", in bytes.
+std::string speedscope(const Profile &profile, const exporters::Facts &facts);
+
+/// Collects the profile of a recording and writes it in "folded", "pprof" or "speedscope"; nullptr: not such a format.
+/// A recording without samples is an error (Kind::BadInput).
+std::unique_ptr<exporters::Sink> sink(std::string_view format, exporters::Write write);
+
+}  // namespace rsslag::profile

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+namespace rsslag::profile {
+namespace {
+
+std::string_view last_part(std::string_view path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace
+
+void Flow::add(core::Pages pages) {
+    const std::int64_t n = std::clamp(pages.n, -core::kMostPagesOfMm, core::kMostPagesOfMm);
+    (n < 0 ? went : came) += std::abs(n);
+}
+
+Flow &Flow::operator+=(const Flow &other) {
+    came += other.came;
+    went += other.went;
+    samples += other.samples;
+    return *this;
+}
+
+const ThreadFlow *Profile::thread(int pid, int tid) const {
+    const auto found = std::lower_bound(
+        threads.begin(), threads.end(), std::pair(pid, tid),
+        [](const ThreadFlow &each, const std::pair<int, int> &key) { return std::pair(each.pid, each.tid) < key; });
+    return found != threads.end() && found->pid == pid && found->tid == tid ? &*found : nullptr;
+}
+
+std::vector<StackSum> by_stack(const Profile &profile) {
+    std::vector<StackSum> sums(profile.stacks.size());
+    std::vector<std::set<int>> tids(profile.stacks.size());
+    for (const StackFlow &each : profile.flows) {
+        sums[each.stack].stack = each.stack;
+        sums[each.stack].flow += each.flow;
+        tids[each.stack].insert(each.tid);
+    }
+    for (std::size_t i = 0; i < sums.size(); ++i)
+        sums[i].tids.assign(tids[i].begin(), tids[i].end());
+    std::erase_if(sums, [](const StackSum &sum) { return sum.flow.samples == 0; });
+    std::stable_sort(sums.begin(), sums.end(),
+                     [](const StackSum &a, const StackSum &b) { return a.flow.size() > b.flow.size(); });
+    return sums;
+}
+
+StackSum unexplained(const Profile &profile) {
+    StackSum sum;
+    std::set<int> tids;
+    for (const ThreadFlow &thread : profile.threads) {
+        sum.flow += thread.unexplained;
+        if (thread.unexplained.size() > 0) tids.insert(thread.tid);
+    }
+    sum.tids.assign(tids.begin(), tids.end());
+    return sum;
+}
+
+std::string_view name(core::StackEnd end) {
+    switch (end) {
+        case core::StackEnd::Outermost: return "outermost";
+        case core::StackEnd::Cut: return "cut";
+        case core::StackEnd::NoRules: return "no_rules";
+        case core::StackEnd::Implausible: return "implausible";
+        case core::StackEnd::TooDeep: return "too_deep";
+        case core::StackEnd::NoCopy: return "no_copy";
+        case core::StackEnd::Dropped: return "dropped";
+    }
+    return "";
+}
+
+std::string name_of(const core::StackFrame &frame) {
+    if (!frame.function.empty()) return frame.function;
+    if (!frame.file.empty()) return fmt::format("[{}]", last_part(frame.file));
+    return "(unknown)";
+}
+
+/// Each part is rounded down; the rest goes, one each, to those that lost most by this.
+std::vector<std::int64_t> apportion(std::int64_t whole, const std::vector<double> &weights) {
+    std::vector<std::int64_t> parts(weights.size());
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+    if (sum <= 0) return parts;
+    std::int64_t left = whole;
+    std::vector<std::pair<double, std::size_t>> remainders;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        const double exact = static_cast<double>(whole) * (weights[i] / sum);
+        parts[i] = std::min(left, static_cast<std::int64_t>(std::floor(exact)));
+        left -= parts[i];
+        remainders.emplace_back(exact - std::floor(exact), i);
+    }
+    std::stable_sort(remainders.begin(), remainders.end(),
+                     [](const auto &a, const auto &b) { return a.first > b.first; });
+    for (std::size_t i = 0; i < remainders.size() && left > 0; ++i, --left)
+        parts[remainders[i].second]++;
+    parts[remainders.front().second] += left;  // not 0 only if a double cannot represent `whole`
+    return parts;
+}
+
+}  // namespace rsslag::profile

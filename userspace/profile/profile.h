@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// By which stacks the pages of a recording came and went, estimated from samples of updates (--stacks).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/samples.h"
+#include "core/units.h"
+
+namespace rsslag::profile {
+
+/// Pages that came and went, both at least 0.
+struct Flow {
+    std::int64_t came = 0, went = 0;
+    std::uint64_t samples = 0;
+
+    void add(core::Pages pages);
+    std::int64_t net() const { return came - went; }
+    std::int64_t size() const { return came + went; }
+    Flow &operator+=(const Flow &other);
+};
+
+/// The flow of a thread by one stack.
+struct StackFlow {
+    std::size_t stack = 0;  ///< index of Profile::stacks
+    int pid = 0, tid = 0;
+    Flow flow;
+};
+
+struct ThreadFlow {
+    int pid = 0, tid = 0;
+    std::string comm;
+    Flow exact;        ///< from the records; `samples` is 0
+    Flow unexplained;  ///< what no sample explains, since there are none, or fewer than chance allows
+};
+
+/// For each thread and direction the flows of its stacks and what is unexplained sum up to what the records say, to the
+/// page.
+struct Profile {
+    std::uint32_t period = 0;  ///< pages to a sample, on average; 0: the recording has no samples
+    std::uint64_t samples = 0;
+    std::uint64_t lost = 0;       ///< samples for which the ring had no space
+    std::uint64_t unmatched = 0;  ///< samples whose record or amount is unknown
+    std::vector<core::StackFrame> frames;
+    std::vector<core::CallStack> stacks;
+    std::vector<StackFlow> flows;  ///< the largest first
+    std::vector<ThreadFlow> threads;
+
+    const ThreadFlow *thread(int pid, int tid) const;
+};
+
+/// One stack of all threads.
+struct StackSum {
+    std::size_t stack = 0;
+    Flow flow;
+    std::vector<int> tids;  ///< ascending
+};
+/// The largest first.
+std::vector<StackSum> by_stack(const Profile &profile);
+
+/// The sum of ThreadFlow::unexplained, and the threads that have some.
+StackSum unexplained(const Profile &profile);
+
+/// "outermost", "cut" and so on.
+std::string_view name(core::StackEnd end);
+
+/// The function, or the file in brackets if its name is not known. Raw bytes.
+std::string name_of(const core::StackFrame &frame);
+
+/// Integers that sum up to `whole`, in the ratio of the weights, which are at least 0. All are 0 if all weights are.
+std::vector<std::int64_t> apportion(std::int64_t whole, const std::vector<double> &weights);
+
+}  // namespace rsslag::profile

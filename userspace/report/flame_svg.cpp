@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "flame_svg.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/text.h"
+#include "markup.h"
+#include "report/report.h"
+#include "report_page.h"
+
+namespace rsslag::report {
+namespace {
+
+constexpr double kFlameWidth = 1160, kFlameMargin = 20;
+constexpr double kBox = 18;          ///< height of a box and the space above it
+constexpr double kNarrowest = 0.25;  ///< px
+constexpr double kFlameHead = 64, kPanelHead = 34;
+
+struct Box {
+    std::int64_t pages = 0;
+    std::uint64_t samples = 0;
+    std::map<std::string, std::unique_ptr<Box>, std::less<>> callees;
+
+    Box &callee(const std::string &name) {
+        std::unique_ptr<Box> &found = callees[name];
+        if (!found) found = std::make_unique<Box>();
+        return *found;
+    }
+    void add(std::int64_t more, std::uint64_t of_samples) {
+        pages += more;
+        samples += of_samples;
+    }
+};
+
+std::unique_ptr<Box> boxes(const profile::Profile &profile, std::int64_t profile::Flow::*direction) {
+    auto root = std::make_unique<Box>();
+    const auto add = [&root, direction](const profile::StackSum &sum, const std::vector<std::string> &names) {
+        if (sum.flow.*direction == 0) return;
+        Box *box = root.get();
+        box->add(sum.flow.*direction, sum.flow.samples);
+        for (const std::string &name : names) {
+            box = &box->callee(name);
+            box->add(sum.flow.*direction, sum.flow.samples);
+        }
+    };
+    for (const profile::StackSum &sum : profile::by_stack(profile)) {
+        const core::CallStack &stack = profile.stacks[sum.stack];
+        std::vector<std::string> names;
+        if (stack.end != core::StackEnd::Outermost) names.push_back(fmt::format("({})", profile::name(stack.end)));
+        for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame)
+            names.push_back(profile::name_of(profile.frames[*frame]));
+        add(sum, names);
+    }
+    add(profile::unexplained(profile), {"(no sample)"});
+    return root;
+}
+
+/// A shade of the direction's hue, the same for each box of a function.
+std::string shade(std::string_view name, int hue) {
+    const std::size_t hash = std::hash<std::string_view>()(name);
+    return fmt::format("hsl({} {}% {}%)", hue + static_cast<int>(hash % 30), 60 + hash / 32 % 25,
+                       66 + hash / 1024 % 12);
+}
+
+/// As much of the name as `most` characters can show, escaped; nothing if it is too little.
+std::string cut(const std::string &name, std::size_t most) {
+    std::size_t characters = 0, fits = 0;  // fits: bytes
+    for (std::size_t at = 0; at < name.size(); ++characters) {
+        if (characters + 1 == most) fits = at;
+        const auto character = core::decode_utf8(std::string_view(name).substr(at));
+        at += character ? character->length : 1;
+    }
+    if (characters <= most) return escaped(name);
+    return most < 3 ? "" : escaped(name.substr(0, fits)) + "…";
+}
+
+class Flames {
+  public:
+    Flames(const core::PageSize &page_size, int hue) : page_size_(page_size), hue_(hue) {}
+
+    /// Appends the box and its callees. (x, width) in px.
+    void put(std::string_view name, const Box &box, double x, double width, std::size_t depth) {
+        deepest_ = std::max(deepest_, depth);
+        const double share = whole_ == 0 ? 1 : static_cast<double>(box.pages) / static_cast<double>(whole_);
+        if (whole_ == 0) whole_ = box.pages;
+        boxes_.push_back(
+            {std::string(name),
+             fmt::format("{}, {:.1f} %, {} samples", core::as_kb({box.pages}, page_size_), share * 100, box.samples), x,
+             width, depth});
+        for (const auto &[callee, below] : box.callees) {
+            const double part = width * (static_cast<double>(below->pages) / static_cast<double>(box.pages));
+            if (part >= kNarrowest) put(callee, *below, x, part, depth + 1);
+            x += part;
+        }
+    }
+
+    double height() const { return kPanelHead + kBox * static_cast<double>(deepest_ + 1); }
+
+    std::string text(std::string_view heading, double top) const {
+        std::string out = fmt::format("<g class=\"panel\">\n<text class=\"name\" x=\"{}\" y=\"{}\">{}</text>\n",
+                                      kFlameMargin, top + 22, heading);
+        for (const Shown &box : boxes_) {
+            const double y = top + height() - kBox * static_cast<double>(box.depth + 1);
+            fmt::format_to(std::back_inserter(out),
+                           "<g class=\"box\" data-x=\"{:.3f}\" data-w=\"{:.3f}\" data-d=\"{}\"><title>{}: {}</title>"
+                           "<rect x=\"{:.3f}\" y=\"{}\" width=\"{:.3f}\" height=\"{}\" fill=\"{}\"/>"
+                           "<text x=\"{:.3f}\" y=\"{}\">{}</text></g>\n",
+                           box.x, box.width, box.depth, escaped(box.name), escaped(box.figures), box.x, y, box.width,
+                           kBox - 1, shade(box.name, hue_), box.x + 3, y + 13, label(box));
+        }
+        return out + "</g>\n";
+    }
+
+  private:
+    struct Shown {
+        std::string name, figures;
+        double x, width;
+        std::size_t depth;
+    };
+
+    static std::string label(const Shown &box) {
+        constexpr double kCharacter = 7.3;
+        return cut(box.name, static_cast<std::size_t>(std::max(0.0, (box.width - 6) / kCharacter)));
+    }
+
+    core::PageSize page_size_;
+    int hue_;
+    std::int64_t whole_ = 0;
+    std::size_t deepest_ = 0;
+    std::vector<Shown> boxes_;
+};
+
+}  // namespace
+
+std::string flame_svg(const Report &report) {
+    const profile::Profile &profile = report.stacks;
+    constexpr int kOrange = 18, kBlue = 195;
+    const core::PageSize &page_size = report.facts.machine.page_size;
+    std::string panels;
+    double top = kFlameHead;
+    const auto panel = [&](std::string_view heading, std::int64_t profile::Flow::*direction, int hue) {
+        Flames flames(page_size, hue);
+        const auto root = boxes(profile, direction);
+        if (root->pages == 0) return;
+        flames.put("all", *root, kFlameMargin, kFlameWidth, 0);
+        panels += flames.text(heading, top);
+        top += flames.height() + kPanelHead;
+    };
+    panel("Pages that came", &profile::Flow::came, kOrange);
+    panel("Pages that went", &profile::Flow::went, kBlue);
+    std::string note = fmt::format("{} samples, one in {} pages", profile.samples, profile.period);
+    if (profile.lost > 0) note += fmt::format("; {} more were lost", profile.lost);
+    if (profile.period == 0) note = "no stacks were recorded: use rsslag record --stacks";
+    return fmt::format(
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+               "data-x=\"{2}\" data-w=\"{3}\">\n"
+               "<title>Flame graph of pages</title>\n<style>{4}</style>\n"
+               "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
+               "<text class=\"name\" x=\"{2}\" y=\"26\">{5}</text>\n<text class=\"note\" x=\"{2}\" "
+               "y=\"46\">{6}</text>\n"
+               "<text class=\"found\" x=\"880\" y=\"46\"></text>\n"
+               "<foreignObject x=\"880\" y=\"8\" width=\"300\" height=\"26\">"
+               "<input xmlns=\"http://www.w3.org/1999/xhtml\" type=\"search\" placeholder=\"Search\" "
+               "aria-label=\"Search\"/>"
+               "</foreignObject>\n",
+               kFlameWidth + 2 * kFlameMargin, top, kFlameMargin, kFlameWidth, kFlameStyle,
+               cut(report.facts.command_line, 96), escaped(note)) +
+           panels + fmt::format("<script><![CDATA[{}]]></script>\n</svg>\n", kFlameScript);
+}
+
+}  // namespace rsslag::report
