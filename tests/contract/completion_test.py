@@ -79,7 +79,7 @@ class Offered(unittest.TestCase):
                                 (('completion', ''), {'bash', 'fish', 'zsh'}),
                                 (('demo', '--threads', ''), set()),
                                 (('live', '--interval', ''), set()),
-                                (('export', '--format', 's'), {'sqlite'}),
+                                (('export', '--format', 's'), {'speedscope', 'sqlite'}),
                                 (('maps', '--columns', 'Rss,Priv'),
                                  {'Rss,Private_Clean', 'Rss,Private_Dirty', 'Rss,Private_Hugetlb'}),
                                 (('maps', '--sort', 'a'), {'address'}),

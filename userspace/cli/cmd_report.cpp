@@ -32,8 +32,6 @@ using core::Kind;
 using core::Status;
 using report::Report;
 
-constexpr std::size_t kStackLines = 40;
-
 struct ReportOptions {
     std::string file;
     std::optional<std::string> other, svg, html, flame;
@@ -93,7 +91,7 @@ report::StacksBy stacks_by(std::string_view what) {
 std::string text_of(const ReportOptions &options, const Report &report, const std::optional<Report> &other,
                     const report::ReportStyle &style) {
     if (options.stacks && !options.json)
-        return stacks_text(report.stacks, stacks_by(options.by), options.all ? SIZE_MAX : kStackLines,
+        return stacks_text(report.stacks, stacks_by(options.by), options.all ? SIZE_MAX : report::kStackLines,
                            report.facts.machine.page_size, style.utf8);
     if (other) return options.json ? diff_json(*other, report) : diff_text(*other, report, style);
     return options.json ? report_json(report) : report_text(report, style);

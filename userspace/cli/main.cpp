@@ -42,7 +42,7 @@ bool needs_only_files(std::string_view command) {
     return command == "replay" || command == "report" || command == "export";
 }
 
-/// Names the options that an option excludes after its description; CLI11 would name them before it.
+/// Names the options that an option excludes after its description, and leaves those that it needs to the description.
 class HelpText : public CLI::Formatter {
     /// A flag that may have a value has its default in braces.
     std::string make_option_name(const CLI::Option *option, bool is_positional) const override {
@@ -51,14 +51,14 @@ class HelpText : public CLI::Formatter {
     }
     std::string make_option_opts(const CLI::Option *option) const override {
         const std::string text = Formatter::make_option_opts(option);
-        return text.substr(0, text.find(" " + get_label("Excludes") + ":"));
+        const auto at = [&](const std::string &label) { return text.find(" " + get_label(label) + ":"); };
+        return text.substr(0, std::min(at("Needs"), at("Excludes")));
     }
     std::string make_option_desc(const CLI::Option *option) const override {
         std::set<std::string> names;
         for (const CLI::Option *other : option->get_excludes())
             names.insert(other->get_name());
-        return option->get_description() +
-               (names.empty() ? "" : fmt::format("; not with {}", fmt::join(names, " or ")));
+        return option->get_description() + (names.empty() ? "" : fmt::format("; not with {}", fmt::join(names, ", ")));
     }
 };
 

@@ -2,6 +2,7 @@
 // The text and JSON of a profile of stacks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ enum class StacksBy : std::uint8_t { Function, Module, Thread };
 
 /// Sums, the largest first.
 std::vector<StackLine> lines(const profile::Profile &profile, StacksBy by);
+
+/// The lines of a table, unless all are asked for.
+inline constexpr std::size_t kStackLines = 40;
 
 /// A table of at most `most` lines.
 std::string stacks_text(const profile::Profile &profile, StacksBy by, std::size_t most, const core::PageSize &page_size,
