@@ -25,8 +25,12 @@ std::size_t bytes_in(const std::vector<std::vector<std::byte>> &rings) {
 
 }  // namespace
 
-Drain::Drain(std::size_t count, Rings rings, SideBand side_band)
-    : rings_(std::move(rings)), side_band_(std::move(side_band)), waiting_(count), spare_(count) {
+Drain::Drain(std::size_t count, Rings rings, Other side_band, Other samples)
+    : rings_(std::move(rings)),
+      side_band_{std::move(side_band), {}},
+      samples_{std::move(samples), {}},
+      waiting_(count),
+      spare_(count) {
     thread_ = std::thread([this] { run(); });
 }
 
@@ -50,7 +54,8 @@ void Drain::run() {
     pthread_setname_np(pthread_self(), "drain");
     std::unique_lock lock(mutex_);
     while (!stop_) {
-        if (side_band_ && side_band_bytes_.size() <= kMostWaiting) side_band_(side_band_bytes_);
+        for (Buffer *const buffer : {&side_band_, &samples_})
+            if (buffer->read && buffer->waiting.size() <= kMostWaiting) buffer->read(buffer->waiting);
         const std::size_t came = bytes_in(waiting_) <= kMostWaiting ? drain_rings() : 0;
         const milliseconds pause = came > 0 ? kBusy : kIdle;
         wake_.wait_for(lock, pause, [this] { return stop_; });
@@ -72,10 +77,10 @@ void Drain::collect(const std::function<void(std::size_t, std::span<const std::b
     }
 }
 
-std::vector<std::byte> Drain::collect_side_band() {
+std::vector<std::byte> Drain::collect(Buffer &buffer) {
     const std::lock_guard lock(mutex_);
-    if (side_band_) side_band_(side_band_bytes_);
-    return std::exchange(side_band_bytes_, {});
+    if (buffer.read) buffer.read(buffer.waiting);
+    return std::exchange(buffer.waiting, {});
 }
 
 }  // namespace rsslag::tracer

@@ -19,11 +19,11 @@ class Drain {
   public:
     /// Appends the contents of the rings, ring by ring.
     using Rings = std::function<void(std::span<std::vector<std::byte>>)>;
-    /// Appends the side-band's records.
-    using SideBand = std::function<void(std::vector<std::byte> &)>;
+    /// Appends the records of another buffer.
+    using Other = std::function<void(std::vector<std::byte> &)>;
 
-    /// `rings` and `side_band` are called under a mutex. `side_band`: empty if there is none.
-    Drain(std::size_t count, Rings rings, SideBand side_band);
+    /// `rings`, `side_band` and `samples` are called under a mutex. The last two may be empty.
+    Drain(std::size_t count, Rings rings, Other side_band, Other samples = {});
     ~Drain();
     Drain(const Drain &) = delete;
     Drain &operator=(const Drain &) = delete;
@@ -32,15 +32,22 @@ class Drain {
     void collect(const std::function<void(std::size_t, std::span<const std::byte>)> &use);
 
     /// The side-band's records until now; the last one is complete.
-    std::vector<std::byte> collect_side_band();
+    std::vector<std::byte> collect_side_band() { return collect(side_band_); }
+    /// The samples until now.
+    std::vector<std::byte> collect_samples() { return collect(samples_); }
 
   private:
+    /// A buffer besides the rings.
+    struct Buffer {
+        Other read;
+        std::vector<std::byte> waiting;
+    };
     void run();
     std::size_t drain_rings();
+    std::vector<std::byte> collect(Buffer &buffer);
 
     Rings rings_;
-    SideBand side_band_;
-    std::vector<std::byte> side_band_bytes_;
+    Buffer side_band_, samples_;
     std::vector<std::vector<std::byte>> waiting_, spare_;
     std::mutex mutex_;
     std::condition_variable wake_;

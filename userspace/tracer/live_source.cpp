@@ -88,7 +88,8 @@ class LiveSource final : public Source {
           mapping_hooks_(std::move(names.mapping_hooks)),
           missing_(stream_->missing()),
           drain_(
-              stream_->rings(), [this](auto rings) { stream_->drain(rings); }, side_band_reader(side_band_.get())) {
+              stream_->rings(), [this](auto rings) { stream_->drain(rings); }, side_band_reader(side_band_.get()),
+              [this](std::vector<std::byte> &out) { stream_->drain_samples(out); }) {
         missing_.insert(missing_.end(), names.missing.begin(), names.missing.end());
     }
 
@@ -116,8 +117,7 @@ class LiveSource final : public Source {
     void collect(const Records &use) override { drain_.collect(use); }
     core::Losses losses() override { return stream_->losses(); }
     std::vector<std::vector<std::byte>> samples() override {
-        std::vector<std::byte> bytes;
-        stream_->drain_samples(bytes);
+        const std::vector<std::byte> bytes = drain_.collect_samples();
         std::vector<std::vector<std::byte>> all;
         for (std::size_t at = 0; at + sample_bytes_ <= bytes.size(); at += sample_bytes_) {
             const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(at);
@@ -170,7 +170,7 @@ class LiveSource final : public Source {
 
     static constexpr std::uint64_t kSecond = 1'000'000'000;
 
-    static Drain::SideBand side_band_reader(probe::SideBand *side_band) {
+    static Drain::Other side_band_reader(probe::SideBand *side_band) {
         if (side_band == nullptr) return {};
         return [side_band](std::vector<std::byte> &out) { side_band->drain(out); };
     }

@@ -65,5 +65,18 @@ TEST(Drain, CollectsAllRecordsOfTheSideBand) {
     EXPECT_EQ(result.looks_of_others(), 1U);
 }
 
+TEST(Drain, CollectsAllSamples) {
+    Behind result;
+    std::size_t bytes = 0;
+    {
+        Drain drain(
+            1, [](auto) {}, {}, [&](std::vector<std::byte> &out) { result.drain(out); });
+        result.wait_for_the_first();
+        bytes = drain.collect_samples().size();
+    }
+    EXPECT_EQ(bytes, kMoreThanMayWait + 1);
+    EXPECT_EQ(result.looks_of_others(), 1U);
+}
+
 }  // namespace
 }  // namespace rsslag::tracer
