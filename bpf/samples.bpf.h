@@ -78,14 +78,34 @@ static __always_inline bool is_sampled(u64 mm, u64 address, s32 believed)
     return random * sample_period < pages << 32;
 }
 
+#define PAGE_BYTES (1 << PAGE_BYTES_LOG2)
+
+/* The top of a stack that is larger than a page: up to the end of its page, then whole pages. So the last bytes are missing
+ * unless the stack ends before. */
+static __always_inline u32 copy_pages(u8 *to, u64 from)
+{
+    u32 done = PAGE_BYTES - (from & (PAGE_BYTES - 1));
+
+    if (bpf_probe_read_user(to, done, (void *)from))
+        return 0;
+    for (int i = 1; i < RSSLAG_STACK_BYTES / PAGE_BYTES; i++) {
+        if (done > sample_stack_bytes - PAGE_BYTES || bpf_probe_read_user(to + done, PAGE_BYTES, (void *)(from + done)))
+            break;
+        done += PAGE_BYTES;
+    }
+    return done;
+}
+
 /* The top of the stack; less of it if the stack ends before, or a page of it is not resident. */
 static __always_inline u32 copy_stack(u8 *to, u64 from)
 {
     u32 bytes = sample_stack_bytes;
 
+    if (bytes > PAGE_BYTES)
+        return copy_pages(to, from);
     if (bpf_probe_read_user(to, bytes & (RSSLAG_STACK_BYTES * 2 - 1), (void *)from) == 0)
         return bytes;
-    bytes = (1 << PAGE_BYTES_LOG2) - (from & ((1 << PAGE_BYTES_LOG2) - 1));
+    bytes = PAGE_BYTES - (from & (PAGE_BYTES - 1));
     if (bytes > sample_stack_bytes)
         return 0;
     return bpf_probe_read_user(to, bytes & (RSSLAG_STACK_BYTES * 2 - 1), (void *)from) == 0 ? bytes : 0;

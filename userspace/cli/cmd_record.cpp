@@ -18,8 +18,11 @@ Run add_record(CLI::App &app, const Common &common) {
     add_trace_options(*record, *options);
     record->add_option("-o,--output", options->recording,
                        "The file to write; it must not exist, unless --force is given");
-    record->add_flag("--stacks{64}", options->typed.stacks,
-                     "Sample the stacks by which pages come and go: one sample in PAGES pages");
+    auto *const stacks = record->add_flag("--stacks{64}", options->typed.stacks,
+                                          "Sample the stacks by which pages come and go: one sample in PAGES pages");
+    record->add_option("--stack-bytes", options->typed.stack_bytes, "With --stacks: copy so much of a stack, 1K to 32K")
+        ->capture_default_str()
+        ->needs(stacks);
     add_claim_options(*record, *claims);
     return [options, claims, &common] {
         if (options->recording.empty()) return fail({core::Kind::BadInput, "no output file given", 0, "use -o FILE"});

@@ -69,6 +69,9 @@ Status parse_buffers(session::TraceOptions &options) {
         if (!size) return size.error();
         options.memory_bytes = *size;
     }
+    const auto stack = parse_size_of("--stack-bytes", options.typed.stack_bytes, 1024, 32768, "use 1K to 32K");
+    if (!stack) return stack.error();
+    options.stack_bytes = static_cast<std::uint32_t>(*stack - *stack % (*stack > 4096 ? 4096 : 8));
     return core::success();
 }
 

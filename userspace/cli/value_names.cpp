@@ -50,6 +50,7 @@ constexpr std::array kValueNames{
     ValueName{"", "--for", "TIME"},
     ValueName{"", "--max-age", "TIME"},
     ValueName{"", "--ring", "SIZE"},
+    ValueName{"", "--stack-bytes", "SIZE"},
     ValueName{"", "--memory", "SIZE"},
     ValueName{"", "--max-size", "SIZE"},
     ValueName{"", "--record", "FILE"},

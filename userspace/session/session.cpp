@@ -36,6 +36,7 @@ Status Session::open() {
     const bool recorded = recording_.has_value() || writer_.on_screen();  // on the screen a key starts a recording
     chosen.names = recorded && !options_.no_names;
     chosen.samples.period = options_.sample_period;
+    chosen.samples.stack_bytes = options_.stack_bytes;
     chosen.calibrated = recorded;  // lines do not show which files are exact
     chosen.threads = options_.threads;
     chosen.stop_waiting = [this] { return must_end(); };

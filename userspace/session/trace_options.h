@@ -40,13 +40,15 @@ struct TraceOptions {
         std::string sync = "5s";
         std::string max_size;
         std::string stacks;  ///< pages to a sample; empty: no samples
-    } typed;                 ///< the arguments as typed; the fields below contain the parsed values
+        std::string stack_bytes = "2K";
+    } typed;  ///< the arguments as typed; the fields below contain the parsed values
     std::chrono::milliseconds interval{1000};
     std::optional<std::chrono::milliseconds> duration;
     Format format = Format::Lines;
     core::ThreadChoice threads;
     std::size_t ring_bytes = 0, memory_bytes = 0;  ///< 0: the default
     std::uint32_t sample_period = 0;               ///< --stacks: pages to a sample; 0: no samples
+    std::uint32_t stack_bytes = 0;                 ///< --stack-bytes
     std::chrono::milliseconds sync{5000};
     std::optional<std::uint64_t> max_bytes;  ///< of a recording; nullopt: no limit
 };
