@@ -16,6 +16,7 @@
 
 #include "rsslag/abi.h"
 #include "unwind/code_file.h"
+#include "unwind/perf_map.h"
 #include "unwind/unwinder.h"
 
 namespace rsslag::tracer {
@@ -87,10 +88,18 @@ void add(CodeMap &map, const core::MappedRange &range, const core::BuildId &id) 
 struct Unwinding::State {
     std::unordered_map<int, CodeMap> maps;  ///< by PID
     unwind::CodeFiles files;
+    /// The code of JITs, by PID. Read once in a batch at most.
+    struct JitNames {
+        unwind::PerfMap names;
+        std::uint64_t batch = 0;
+    };
+    std::unordered_map<int, JitNames> jits;
+    std::uint64_t batches = 0;
 
     void apply(const core::MappingChange &change);
     void apply(const core::MappingListing &listing);
     CodeRange *range_at(int pid, std::uint64_t address);
+    std::string jit_function_at(int pid, std::uint64_t address);
     core::CallStack unwound(const RawSample &bytes, event::Stacks &out,
                             std::map<core::StackFrame, std::uint32_t> &frames);
     std::vector<event::Stacks> unwound(Batch batch);
@@ -99,7 +108,10 @@ struct Unwinding::State {
 void Unwinding::State::apply(const core::MappingChange &change) {
     using Kind = core::MappingChange::Kind;
     CodeMap &map = maps[change.pid];
-    if (change.kind == Kind::Exec) map.clear();
+    if (change.kind == Kind::Exec) {
+        map.clear();
+        jits.erase(change.pid);
+    }
     if (change.kind == Kind::Mapped) add(map, change.range, change.build_id);
     if (change.kind == Kind::Moved) remove(map, change.old_start, change.old_end);
 }
@@ -124,6 +136,14 @@ CodeRange *Unwinding::State::range_at(int pid, std::uint64_t address) {
     return &range;
 }
 
+/// What was written after the sample may be read with it: a JIT may have put another function at its address since.
+std::string Unwinding::State::jit_function_at(int pid, std::uint64_t address) {
+    auto found = jits.find(pid);
+    if (found == jits.end()) found = jits.emplace(pid, JitNames{unwind::PerfMap::of(pid), 0}).first;
+    if (std::exchange(found->second.batch, batches) != batches) found->second.names.update();
+    return found->second.names.function_at(address);
+}
+
 core::CallStack Unwinding::State::unwound(const RawSample &bytes, event::Stacks &out,
                                           std::map<core::StackFrame, std::uint32_t> &frames) {
     rsslag_sample sample{};
@@ -144,16 +164,19 @@ core::CallStack Unwinding::State::unwound(const RawSample &bytes, event::Stacks 
     for (const unwind::Frame &frame : stack.frames) {
         core::StackFrame named;
         named.address = frame.instruction();
-        if (const CodeRange *const range = range_at(pid, frame.instruction()); range != nullptr) {
+        const CodeRange *const range = range_at(pid, frame.instruction());
+        if (range == nullptr || (range->code == nullptr && range->file.inode == 0 && !range->file.build_id.known()))
+            named.function = jit_function_at(pid, frame.instruction());
+        if (range != nullptr) {
             named.file = range->file.path;
             named.build_id = range->file.build_id;
             if (range->bias) {
                 named.address -= *range->bias;
                 named.function = range->code->function_at(named.address);
-                if (named.function.size() > kMostName) named.function.resize(kMostName);
                 named.build_id = range->code->build_id();
             }
         }
+        if (named.function.size() > kMostName) named.function.resize(kMostName);
         const auto [found, is_new] = frames.try_emplace(named, static_cast<std::uint32_t>(out.frames.size()));
         if (is_new) out.frames.push_back(std::move(named));
         call.frames.push_back(found->second);
@@ -166,6 +189,7 @@ std::vector<event::Stacks> Unwinding::State::unwound(Batch batch) {
     std::map<core::StackFrame, std::uint32_t> frames;
     std::map<core::CallStack, std::uint32_t> stacks;
     std::size_t entries = kMostEntries;
+    ++batches;
     for (const core::MappingListing &listing : batch.listings)
         apply(listing);
     auto change = batch.changes.begin();
@@ -194,8 +218,10 @@ std::vector<event::Stacks> Unwinding::State::unwound(Batch batch) {
         out.of.push_back(found->second);
     }
     apply_until(UINT64_MAX);
-    for (const int pid : batch.ended)
+    for (const int pid : batch.ended) {
         maps.erase(pid);
+        jits.erase(pid);
+    }
     return all;
 }
 

@@ -43,16 +43,6 @@ std::string demangled(const std::string &name) {
     return text == nullptr ? name : without_hash(text.get());
 }
 
-/// O_NONBLOCK: a FIFO of this name must not block.
-core::Fd open_in(const std::string &root, const std::string &path) {
-    const core::Fd directory(open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!directory.open()) return {};
-    open_how how{};
-    how.flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
-    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-    return core::Fd(static_cast<int>(syscall(SYS_openat2, directory.get(), path.c_str(), &how, sizeof(how))));
-}
-
 bool is_the_file(const core::Fd &fd, const FileKey &key) {
     struct stat about {};
     if (!fd.open() || fstat(fd.get(), &about) != 0 || !S_ISREG(about.st_mode)) return false;
@@ -72,6 +62,15 @@ core::Fd vdso() {
 }
 
 }  // namespace
+
+core::Fd open_in(const std::string &root, const std::string &path, std::uint64_t flags) {
+    const core::Fd directory(open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!directory.open()) return {};
+    open_how how{};
+    how.flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | flags;
+    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+    return core::Fd(static_cast<int>(syscall(SYS_openat2, directory.get(), path.c_str(), &how, sizeof(how))));
+}
 
 core::BuildId build_id_of(int fd) {
     core::BuildId id;

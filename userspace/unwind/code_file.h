@@ -58,6 +58,10 @@ class CodeFiles {
     std::map<FileKey, std::unique_ptr<CodeFile>> files_;
 };
 
+/// Opens a file in the root directory `root`, without leaving it. Does not block if it is a FIFO. `flags`: more of
+/// open(2).
+core::Fd open_in(const std::string &root, const std::string &path, std::uint64_t flags = 0);
+
 /// The NT_GNU_BUILD_ID of an ELF file.
 core::BuildId build_id_of(int fd);
 

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "perf_map.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <iterator>
+#include <utility>
+
+#include "code_file.h"
+#include "procfs/process.h"
+
+namespace rsslag::unwind {
+namespace {
+
+/// Takes a hexadecimal number and the space after it from the text; 0: there is none.
+std::uint64_t take_hex(std::string_view &text) {
+    if (text.starts_with("0x")) text.remove_prefix(2);
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    if (error != std::errc() || end == text.data() + text.size() || *end != ' ') return 0;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()) + 1);
+    return value;
+}
+
+/// The time of a number of clock ticks after the boot, rounded down: CLOCK_REALTIME in seconds.
+std::int64_t seconds_at(std::uint64_t ticks) {
+    timespec now{}, since_boot{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(CLOCK_BOOTTIME, &since_boot);
+    return now.tv_sec - since_boot.tv_sec - 1 + static_cast<std::int64_t>(ticks) / sysconf(_SC_CLK_TCK);
+}
+
+}  // namespace
+
+PerfMap PerfMap::of(pid_t pid) {
+    struct stat about {};
+    const std::string directory = fmt::format("/proc/{}", pid);
+    const uid_t owner = stat(directory.c_str(), &about) == 0 ? about.st_uid : 0;
+    int number = pid;  // that the process sees as its own
+    std::int64_t started = INT64_MAX;
+    if (const auto process = procfs::Process::open(pid)) {
+        if (const auto status = process->status(); status && !status->ns_pids.empty()) number = status->ns_pids.back();
+        if (const auto stat = process->leader_stat()) started = seconds_at(stat->start_ticks);
+    }
+    return {directory + "/root", fmt::format("/tmp/perf-{}.map", number), owner, started};
+}
+
+void PerfMap::open() {
+    core::Fd file = open_in(root_, path_, O_NOFOLLOW);
+    struct stat about {};
+    if (!file.open() || fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return;
+    if (about.st_mtim.tv_sec < since_) return;
+    if (about.st_uid == owner_ || about.st_uid == 0 || about.st_uid == geteuid()) file_ = std::move(file);
+}
+
+void PerfMap::update() {
+    if (!file_.open()) open();
+    if (!file_.open()) return;
+    std::string bytes(std::size_t{64} << 10, '\0');
+    while (read_ < kMostBytes) {
+        const std::int64_t got =
+            core::read_at(file_.get(), read_, {bytes.data(), std::min(bytes.size(), kMostBytes - read_)});
+        if (got <= 0) return;
+        read_ += static_cast<std::size_t>(got);
+        parse(std::string_view(bytes).substr(0, static_cast<std::size_t>(got)));
+    }
+}
+
+void PerfMap::parse(std::string_view text) {
+    constexpr std::size_t kMostLine = kMostName + 64;
+    for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+        rest_ += text.substr(0, std::min(end, kMostLine));
+        parse_line(rest_);
+        rest_.clear();
+        text.remove_prefix(end + 1);
+    }
+    if (rest_.size() < kMostLine) rest_ += text.substr(0, kMostLine);
+}
+
+void PerfMap::parse_line(std::string_view line) {
+    const std::uint64_t start = take_hex(line);
+    const std::uint64_t size = take_hex(line);
+    if (start == 0 || size == 0 || start + size < start || line.empty()) return;
+    const std::uint64_t end = start + size;
+    auto at = functions_.lower_bound(start);
+    if (at != functions_.begin() && std::prev(at)->second.end > start) --at;
+    while (at != functions_.end() && at->first < end)
+        at = functions_.erase(at);
+    if (functions_.size() < kMostFunctions) functions_[start] = {end, std::string(line.substr(0, kMostName))};
+}
+
+const std::string &PerfMap::function_at(std::uint64_t address) const {
+    static const std::string kUnknown;
+    auto after = functions_.upper_bound(address);
+    if (after == functions_.begin()) return kUnknown;
+    const Function &function = (--after)->second;
+    return address < function.end ? function.name : kUnknown;
+}
+
+}  // namespace rsslag::unwind

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/fd.h"
+
+namespace rsslag::unwind {
+
+/// The names of functions that a JIT wrote to /tmp/perf-PID.map: lines of start, size (both hexadecimal) and name
+/// (tools/perf/Documentation/jit-interface.txt in the kernel's source).
+class PerfMap {
+  public:
+    /// What is read of the file. A line beyond this has no effect.
+    static constexpr std::size_t kMostBytes = std::size_t{64} << 20, kMostFunctions = 500'000;
+    static constexpr std::size_t kMostName = 1000;  ///< bytes; longer ones are cut
+
+    /// `path` in the root directory `root`. Takes only a regular file of the user `owner`, of root, or of rsslag's
+    /// user, that was written to since `since` (CLOCK_REALTIME, seconds): an older one belongs to an earlier process.
+    PerfMap(std::string root, std::string path, uid_t owner, std::int64_t since = 0)
+        : root_(std::move(root)), path_(std::move(path)), owner_(owner), since_(since) {}
+    /// The map of a process, in its mount namespace and with the number that it sees as its own.
+    static PerfMap of(pid_t pid);
+
+    /// Reads what was appended since the last call, or opens the file if it did not exist then.
+    void update();
+    /// Raw bytes; empty: unknown. A later line replaces earlier ones that it overlaps.
+    const std::string &function_at(std::uint64_t address) const;
+
+  private:
+    struct Function {
+        std::uint64_t end = 0;
+        std::string name;
+    };
+    void open();
+    void parse(std::string_view text);
+    void parse_line(std::string_view line);
+
+    std::string root_, path_;
+    uid_t owner_;
+    std::int64_t since_;
+    core::Fd file_;
+    std::size_t read_ = 0;                         ///< bytes
+    std::string rest_;                             ///< a line that is not complete
+    std::map<std::uint64_t, Function> functions_;  ///< by start
+};
+
+}  // namespace rsslag::unwind
