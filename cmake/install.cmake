@@ -51,7 +51,7 @@ install(FILES share/completions/rsslag.fish DESTINATION "${RSSLAG_FISH_COMPLETIO
 install(DIRECTORY docs/man/ DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT rsslag)
 install(DIRECTORY docs/schema share/prometheus share/grafana share/sql docs/recordings
         DESTINATION "${CMAKE_INSTALL_DATADIR}/rsslag" COMPONENT rsslag)
-install(FILES README.md docs/words.md docs/kernel.md docs/format.md docs/fleet.md docs/reading.md docs/peak.md docs/performance.md
+install(FILES README.md docs/words.md docs/kernel.md docs/format.md docs/fleet.md docs/reading.md docs/peak.md docs/stacks.md docs/performance.md
         DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT rsslag)
 install(FILES include/rsslag/exact_rss.bpf.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/rsslag" COMPONENT dev)
 install(FILES examples/exact_rss.bpf.c DESTINATION "${CMAKE_INSTALL_DOCDIR}/examples" COMPONENT dev)

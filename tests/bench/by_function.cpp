@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Touches memory in three functions, 10, 30 and 60 % of it, and drops the first part in a fourth. Then it waits until
-// stdin ends.
-//   by_function MIB
+// stdin ends. With "held" it waits for a byte before it touches, and writes a line after it has dropped.
+//   by_function MIB [held]
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -48,10 +48,13 @@ int main(int count, char **words) {
     if (all == MAP_FAILED) return 1;
     madvise(all, 10 * tenth, MADV_NOHUGEPAGE);
     auto *const memory = static_cast<char *>(all);
+    const bool held = count > 2;
+    char byte = 0;
+    if (held && read(STDIN_FILENO, &byte, 1) != 1) return 1;
     touch_ten(memory, tenth);
     touch_thirty(memory + tenth, tenth);
     touch_sixty(memory + 4 * tenth, tenth);
     drop_ten(memory, tenth);
-    char byte = 0;
+    if (held && write(STDOUT_FILENO, "done\n", 5) != 5) return 1;
     return read(STDIN_FILENO, &byte, 1) < 0 ? 1 : 0;
 }

@@ -89,6 +89,16 @@ def samples(count, first=0):
     return item(26, number(first) + number(count) + (signed(1) + bytes(8)) * count)
 
 
+def owned(count, first):
+    """Samples of faults, each at another page."""
+    return item(26, number(first) + number(count) + (signed(1) + signed(0) * 3 + signed(4096) + number(0) * 2 + signed(1) + signed(0)) * count)
+
+
+def absent(count, before):
+    """None of these pages belongs to a sample."""
+    return item(28, signed(0) + signed(PID) + number(0) * 2 + number(before) + number(count) + number(1) * count)
+
+
 def stacks(count, stack_of, frames, first=0, names=b''):
     """The stacks of these samples; `frames`: their number, and the body of each."""
     return item(27, number(first) + number(0) + (names or number(0)) + number(frames[0]) + frames[1] * frames[0] + number(count) +
@@ -154,6 +164,8 @@ def hostile(forger):
         'stacks': lambda: sampled(forger, [samples(30_000, i * 30_000) + stacks(30_000, lambda i: number(i % 2), (2, bytes(3) + signed(1)), i * 30_000) for i in range(100)]),
         'deep stacks': lambda: sampled(forger, [b''.join(samples(200, i * 200) + stacks(200, partial(deep, i * 200), (2, bytes(3) + signed(1)), i * 200) for i in range(1000))]),
         'names of frames': lambda: sampled(forger, [b''.join(map(named_frames, range(50)))]),
+        'absent pages': lambda: sampled(forger, [b''.join(owned(20_000, (100 * i + j) * 20_000) + absent(20_000, (100 * i + j) * 20_000) for j in range(100)) for i in range(4)]),
+        'walks of many processes': lambda: sampled(forger, [owned(20_000, 0) + b''.join(item(28, signed(0) + signed(i) + number(0) * 2 + number(20_000) + number(0)) for i in range(2_000_000))]),
         'nothing at all': lambda: make([filled(item(99))] * 20),
         'damage': lambda: make([]) + (b'\x89rslchk\n' * 500_000),
     }

@@ -5,6 +5,7 @@ import math
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -17,6 +18,7 @@ from contract import TracingTest, assert_one_error_line, assert_valid, long_only
 
 RECORDED = str(contract.ROOT / 'tests' / 'fuzz' / 'corpus' / 'fuzz_recording' / 'stacks-6.18')
 PAGE = os.sysconf('SC_PAGESIZE')
+VALUES = ('came', 'went', 'resident')
 SHARES = {'touch_ten': 0.1, 'touch_thirty': 0.3, 'touch_sixty': 0.6}
 
 
@@ -39,7 +41,7 @@ def pprof_sums(test, file):
     strings = re.findall(r'^string_table: "(.*)"$', text, re.M)
     test.assertEqual(strings[0], '')
     types = re.findall(r'^sample_type {\n  type: (\d+)\n  unit: (\d+)\n}', text, re.M)
-    test.assertEqual([(strings[int(kind)], strings[int(unit)]) for kind, unit in types], [('came', 'bytes'), ('went', 'bytes')])
+    test.assertEqual([(strings[int(kind)], strings[int(unit)]) for kind, unit in types], [(value, 'bytes') for value in VALUES])
     test.assertNotRegex(text, r'(?m)^ *\d+:')  # a field that the .proto does not have
     locations = set(re.findall(r'^location {\n  id: (\d+)', text, re.M))
     samples = re.findall(r'^sample {\n(.*?)^}', text, re.M | re.S)
@@ -47,7 +49,7 @@ def pprof_sums(test, file):
         test.assertLessEqual(set(re.findall(r'^  location_id: (\d+)', sample, re.M)), locations)
     test.assertIn('touch_sixty', strings)
     values = [list(map(int, re.findall(r'^  value: (\d+)', sample, re.M))) for sample in samples]
-    return [sum(each[i] for each in values) for i in range(2)]
+    return [sum(each[i] for each in values) for i in range(len(VALUES))]
 
 
 def pages_by(document, function, direction):
@@ -91,20 +93,20 @@ class ByFunction(TracingTest):
 
     def assert_exports(self, document, file):
         """Each format has the same sums."""
-        came, went = (sum(stack[direction] for stack in document['stacks']) * PAGE for direction in ('came', 'went'))
+        wholes = [sum(stack[value] for stack in document['stacks']) * PAGE for value in ('came', 'went', 'resident_min')]
         lines = [line.rsplit(' ', 1) for line in self.ran('export', '--format', 'folded', file).splitlines()]
-        for direction, whole in (('came', came), ('went', went)):
-            self.assertEqual(sum(int(kb) for stack, kb in lines if stack.startswith(direction + ';')) * 1024, whole)
+        for value, whole in zip(VALUES, wholes, strict=True):
+            self.assertEqual(sum(int(kb) for stack, kb in lines if stack.startswith(value + ';')) * 1024, whole)
         self.assertTrue(any(';main;' in stack for stack, _ in lines), lines)
         scope = json.loads(self.ran('export', '--format', 'speedscope', file))
-        for profile, whole in zip(scope['profiles'], (came, went), strict=True):
+        for profile, whole in zip(scope['profiles'], wholes, strict=True):
             self.assertEqual((profile['type'], profile['unit'], profile['startValue'], profile['endValue']), ('sampled', 'bytes', 0, whole))
             self.assertEqual(sum(profile['weights']), whole)
             self.assertEqual(len(profile['samples']), len(profile['weights']))
             for stack in profile['samples']:
                 for frame in stack:
                     self.assertIn('name', scope['shared']['frames'][frame])
-        self.assertEqual(pprof_sums(self, file), [came, went])
+        self.assertEqual(pprof_sums(self, file), wholes)
 
     def test_every_page(self):
         mib = 20
@@ -121,7 +123,47 @@ class ByFunction(TracingTest):
             self.assertEqual(stack['end'], 'outermost', stack)
             self.assertEqual(stack['frames'][-1]['function'], '_start')
             self.assertIn('main', [frame['function'] for frame in stack['frames']])
-        self.assertRegex(text, r'\n *\d+ +\d+ +\d+ +\d+ +\d+  touch_sixty\n')
+        self.assertRegex(text, r'\n *\d+ +\d+ +\d+ +\S+ +\d+ +\d+  touch_sixty\n')
+        reasons = {stack['reason'] for stack in document['stacks'] if any(frame['function'] == 'drop_ten' for frame in stack['frames'])}
+        self.assertLessEqual({'madvise'}, reasons)
+        self.assertLessEqual(reasons, {'madvise', 'page_fault'})
+        self.assertGreaterEqual(sum(stack['went'] for stack in document['stacks'] if stack['reason'] == 'exit'),
+                                0 if document['sampling']['lost'] else 9 * tenth - 16)
+
+    def test_what_is_still_resident(self):
+        """The pages that the last walk finds are those of the functions whose pages nobody dropped."""
+        mib = 20
+        tenth = (mib << 20) // 10 // PAGE
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+            file = os.path.join(directory, 'file')
+            with contract.begun([program(), str(mib), 'held'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as held:
+                with contract.begun([contract.binary, 'record', '--ring', '8M', '--stacks=1', '-o', file, '-p', str(held.pid)],
+                                    stderr=subprocess.DEVNULL, env=contract.environment()) as tracer:
+                    contract.wait_until(lambda: self.is_traced(file))
+                    held.stdin.write(b'x')
+                    self.assertEqual(held.stdout.readline(), b'done\n')
+                    tracer.send_signal(signal.SIGINT)
+                    self.assertEqual(tracer.wait(contract.TIMEOUT), 0)
+                held.stdin.close()
+            document = json.loads(self.ran('report', '--json', file))
+            assert_valid(self, 'report', document)
+            self.assert_exports(document, file)
+            text = self.ran('report', '--stacks', file)
+            reasons = self.ran('report', '--stacks', '--by', 'reason', file)
+        for stack in document['stacks']:
+            self.assertLessEqual(stack['resident_min'], stack['came'])
+            self.assertIn(stack['resident'], (None, stack['resident_min']))
+        lost = document['sampling']['lost']
+        for function, resident in (('touch_ten', 0), ('touch_thirty', 3 * tenth), ('touch_sixty', 6 * tenth)):
+            # A page of code, around which the kernel maps 16, stays.
+            self.assertAlmostEqual(pages_by(document, function, 'resident_min'), resident, delta=16 + lost)
+            self.assertAlmostEqual(pages_by(document, function, 'came'), resident or tenth, delta=16 + lost)
+        self.assertRegex(text, r'\n *\d+ +\d+ +\d+ +\d+ +\d+ +\d+  touch_sixty\n')
+        self.assertRegex(reasons, r'\n *\d+ +0 +\d+ +\d+ +\d+ +\d+  page_fault\n')
+
+    def is_traced(self, file):
+        ran = rsslag('report', '--json', file)
+        return ran.status == 0 and bool(ran.document()['processes'])
 
     def test_the_default_rate(self):
         mib = 200

@@ -127,6 +127,7 @@ class Outputs : public exporters::Sink {
     }
     void samples(const core::event::Samples &samples) override { report_.samples(samples); }
     void stacks(const core::event::Stacks &stacks) override { report_.stacks(stacks); }
+    void absent_pages(const core::event::AbsentPages &absent) override { report_.absent_pages(absent); }
     core::Status end(const exporters::Ending &ending) override {
         for (const auto &each : all_)
             require(each->end(ending).ok());

@@ -117,7 +117,7 @@ class Mutator {
     std::size_t below(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
 
   private:
-    static constexpr std::size_t kKinds = 29;  // one more than there are
+    static constexpr std::size_t kKinds = 30;  // one more than there are
 
     template <class List>
     typename List::value_type &pick(List &list) {

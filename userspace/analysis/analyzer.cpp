@@ -55,6 +55,7 @@ struct WorkOf {
             work += kEvent + 10 * stack.frames.size();
         return work;
     }
+    std::uint64_t operator()(const event::AbsentPages &event) const { return kEvent + 10 * event.pages.size(); }
     std::uint64_t operator()(const event::Faults &event) const { return kEvent + 10 * event.tasks.size(); }
     /// All other events cost almost nothing, in addition to Ledger::visited().
     template <class Other>
@@ -287,6 +288,10 @@ void Analyzer::State::operator()(event::Samples &event) {
 
 void Analyzer::State::operator()(event::Stacks &event) {
     if (records != nullptr) records->on_stacks(event);
+}
+
+void Analyzer::State::operator()(event::AbsentPages &event) {
+    if (records != nullptr) records->on_absent_pages(event);
 }
 
 Analyzer::Analyzer(Facts facts, AnalyzerOptions options)

@@ -122,6 +122,7 @@ struct Analyzer::State {
     void operator()(event::MappingListing &event);
     void operator()(event::Samples &event);
     void operator()(event::Stacks &event);
+    void operator()(event::AbsentPages &event);
 
     std::uint64_t since_start(std::uint64_t t_ns) const { return t_ns - std::min(t_ns, facts.start.t_ns); }
     static std::chrono::system_clock::time_point time_of(const event::Moment &at) {

@@ -50,6 +50,8 @@ class TraceObserver {
     /// Samples of updates, before on_applied() of these, and their stacks, some time later.
     virtual void on_samples(const event::Samples & /*samples*/) {}
     virtual void on_stacks(const event::Stacks & /*stacks*/) {}
+    /// Which of the sampled pages are not resident.
+    virtual void on_absent_pages(const event::AbsentPages & /*absent*/) {}
     /// Called when the counts of losses have grown, in the kernel or in the recording (cause "recording").
     virtual void on_loss(std::uint64_t /*t_ns*/, const core::Losses & /*losses*/) {}
     /// A process at one tick, or its last one, after all records of the same event.

@@ -179,6 +179,10 @@ void RowMaker::on_stacks(const event::Stacks &stacks) {
     sink_.stacks(stacks);
 }
 
+void RowMaker::on_absent_pages(const event::AbsentPages &absent) {
+    sink_.absent_pages(absent);
+}
+
 std::int64_t RowMaker::sample_of(const rsslag_update &update) {
     if (sampled_.empty()) return -1;
     const auto found = sampled_.find({update.t_ns, update.tid, update.cpu, update.member});

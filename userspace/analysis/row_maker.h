@@ -49,6 +49,7 @@ class RowMaker : public TraceObserver {
     void on_listing(const core::MappingListing &listing) override;
     void on_samples(const event::Samples &samples) override;
     void on_stacks(const event::Stacks &stacks) override;
+    void on_absent_pages(const event::AbsentPages &absent) override;
     void on_loss(std::uint64_t t_ns, const core::Losses &losses) override;
     void on_tick(core::Tick tick) override;
 

@@ -83,15 +83,10 @@ void end_at_stop(const ClaimOptions &claims) {
     terminal::end_at_stop(terminal::error_text("no condition was checked: a signal stopped rsslag"), kDoesNotHold);
 }
 
-report::StacksBy stacks_by(std::string_view what) {
-    if (what == "thread") return report::StacksBy::Thread;
-    return what == "function" ? report::StacksBy::Function : report::StacksBy::Module;
-}
-
 std::string text_of(const ReportOptions &options, const Report &report, const std::optional<Report> &other,
                     const report::ReportStyle &style) {
     if (options.stacks && !options.json)
-        return stacks_text(report.stacks, stacks_by(options.by), options.all ? SIZE_MAX : report::kStackLines,
+        return stacks_text(report.stacks, report::stacks_by(options.by), options.all ? SIZE_MAX : report::kStackLines,
                            report.facts.machine.page_size, style.utf8);
     if (other) return options.json ? diff_json(*other, report) : diff_text(*other, report, style);
     return options.json ? report_json(report) : report_text(report, style);
@@ -155,7 +150,7 @@ Run add_report(CLI::App &app, const Common &common) {
     command->add_flag("--all", options->all, "List every thread, and with --stacks every line");
     auto *const stacks = command->add_flag("--stacks", options->stacks,
                                            "Show by which code pages came and went, if record had --stacks");
-    command->add_option("--by", options->by, "With --stacks: function, module or thread")
+    command->add_option("--by", options->by, "With --stacks: function, module, thread or reason")
         ->capture_default_str()
         ->needs(stacks);
     auto *const flame = command->add_option("--flame", options->flame,

@@ -149,8 +149,20 @@ struct Stacks {
     std::uint64_t lost = 0;
 };
 
-using Event = std::variant<Records, Watermark, Losses, Faults, Attach, ExecAwaited, Counters, Reading, TickEnd, Stop,
-                           End, Gap, FreshStart, CpusFolded, MappingChanges, MappingListing, AtExec, Samples, Stacks>;
+/// Of the pages of an mm that samples from number `from` to before `before` own (core::owns_page), those that are not
+/// resident. Those that no event contains are.
+struct AbsentPages {
+    std::uint64_t t_ns = 0;  ///< CLOCK_MONOTONIC, after the pages were looked up
+    int pid = 0;
+    std::uint64_t mm = 0;    ///< address of the mm_struct
+    std::uint64_t from = 0;  ///< samples below this number may belong to an earlier mm at this address
+    std::uint64_t before = 0;
+    std::vector<std::uint64_t> pages;  ///< addresses, ascending
+};
+
+using Event =
+    std::variant<Records, Watermark, Losses, Faults, Attach, ExecAwaited, Counters, Reading, TickEnd, Stop, End, Gap,
+                 FreshStart, CpusFolded, MappingChanges, MappingListing, AtExec, Samples, Stacks, AbsentPages>;
 
 /// The time of the event; nullopt if it has none.
 inline std::optional<std::uint64_t> time_of(const Event &event) {
@@ -179,6 +191,7 @@ inline std::optional<std::uint64_t> time_of(const Event &event) {
         Time operator()(const AtExec &event) const { return event.counters.end_ns; }
         Time operator()(const Samples & /*event*/) const { return std::nullopt; }
         Time operator()(const Stacks & /*event*/) const { return std::nullopt; }
+        Time operator()(const AbsentPages &event) const { return event.t_ns; }
     };
     return std::visit(TimeOf{}, event);
 }

@@ -16,13 +16,23 @@
 
 namespace rsslag::core {
 
+/// The page of an address, as the BPF program samples it. Not all of a page that is larger than 4 KiB.
+inline std::uint64_t sampled_page(std::uint64_t address) {
+    return address & ~std::uint64_t{4095};
+}
+
 /// What is sampled.
 struct SampleOptions {
     std::uint32_t period = 0;          ///< pages to a sample, on average; 0: no samples
-    std::uint32_t stack_bytes = 2048;  ///< copied of each stack; a multiple of 8, at most RSSLAG_STACK_BYTES
+    std::uint32_t stack_bytes = 2048;  ///< copied of each stack: a multiple of 8, or of 4096 if it is larger
     std::uint64_t seed = 0;            ///< of the hash that chooses pages
     std::size_t ring_bytes = std::size_t{8} << 20;
 };
+
+/// Values of Sample::syscall that are not numbers of system calls.
+inline constexpr std::int32_t kNoSyscall = -1;     ///< or one of a 32-bit program
+inline constexpr std::int32_t kExiting = -2;       ///< the thread exits (PF_EXITING)
+inline constexpr std::int32_t kKernelThread = -3;  ///< PF_KTHREAD
 
 /// A sampled update. (t_ns, host_tid, cpu, member) are those of the update.
 struct Sample {
@@ -34,9 +44,14 @@ struct Sample {
     std::uint16_t cpu = 0;
     std::uint8_t member = 0;    ///< the kernel's number
     std::int32_t believed = 0;  ///< pages, as the BPF program guessed the amount
-    std::int32_t syscall = -1;  ///< number of the system call that the thread is in; -1: none
+    std::int32_t syscall = -1;  ///< number of the system call that the thread is in, or one of the values above
     friend auto operator<=>(const Sample &, const Sample &) = default;
 };
+
+/// Whether the sample's page belongs to it until another such sample of the page comes: what came has an address.
+inline bool owns_page(const Sample &sample) {
+    return sample.address != 0 && sample.believed > 0 && sample.member != static_cast<std::uint8_t>(Member::Swap);
+}
 
 /// The probability with which an update of this believed amount is sampled, if one in `period` pages is.
 inline double inclusion(std::int32_t believed, std::uint32_t period) {

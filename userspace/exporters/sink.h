@@ -34,6 +34,7 @@ class Sink {
     /// Samples, before the rows of their updates. Their stacks come later.
     virtual void samples(const core::event::Samples & /*samples*/) {}
     virtual void stacks(const core::event::Stacks & /*stacks*/) {}
+    virtual void absent_pages(const core::event::AbsentPages & /*absent*/) {}
 };
 
 /// Writes all of the bytes to the caller's file, pipe or string.

@@ -117,6 +117,28 @@ void count_page(PageCounts &counts, PageEntry entry, const std::optional<Frame> 
     if (shared) counts.mapped[frame->mapped] += kOne;
 }
 
+core::Result<std::vector<std::uint64_t>> absent_pages(const Process &process, const core::PageSize &page_size,
+                                                      std::span<const std::uint64_t> addresses) {
+    constexpr std::uint64_t kWindow = 512;  // entries of one read
+    const auto pagemap = process.open_of_memory_task("pagemap");
+    if (!pagemap) return pagemap.error();
+    const auto bytes = static_cast<std::uint64_t>(page_size.bytes);
+    std::array<std::uint64_t, kWindow> entries{};
+    std::uint64_t first = 0, end = 0;  // pages in `entries`
+    std::vector<std::uint64_t> absent;
+    for (const std::uint64_t address : addresses) {
+        const std::uint64_t page = address / bytes;
+        if (page < first || page >= end) {
+            const auto got = read_numbers(pagemap->get(), entries, page);
+            if (const auto *error = std::get_if<Errno>(&got)) return failure(process.pid(), "pagemap", error->value);
+            first = page;
+            end = page + std::get<std::size_t>(got);
+        }
+        if (page >= end || !PageEntry{entries[page - first]}.present()) absent.push_back(address);
+    }
+    return absent;
+}
+
 struct PageReader::State {
     Fd pagemap, count, flags;
     core::PageSize page_size;

@@ -8,7 +8,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/result.h"
 #include "core/units.h"
@@ -88,6 +90,11 @@ struct PageBudget {
 /// How the reading of a range ended. Done: complete. Limit: no entries were left in the budget. Interrupted: go_on()
 /// returned false.
 enum class PageStop : std::uint8_t { Done, Limit, Interrupted };
+
+/// Of these addresses, ascending, those whose pages are not present. Kind::Gone if the process has exited, otherwise as
+/// PageReader::open().
+core::Result<std::vector<std::uint64_t>> absent_pages(const Process &process, const core::PageSize &page_size,
+                                                      std::span<const std::uint64_t> addresses);
 
 class PageReader {
   public:

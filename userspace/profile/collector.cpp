@@ -17,12 +17,20 @@ std::int64_t explained(std::int64_t exact, const std::vector<double> &estimates,
     return static_cast<std::int64_t>(sum);
 }
 
+std::int64_t part_of(std::int64_t pages, double share) {
+    if (pages == 0) return 0;
+    return std::clamp(static_cast<std::int64_t>(std::llround(static_cast<double>(pages) * share)), std::int64_t{0},
+                      pages);
+}
+
 }  // namespace
 
 void Collector::samples(const core::event::Samples &samples) {
     std::uint64_t number = samples.first;
-    for (const core::Sample &sample : samples.samples)
-        waiting_[number++].believed = sample.believed;
+    for (const core::Sample &sample : samples.samples) {
+        waiting_[number].sample = sample;
+        arrivals_.note(sample, number++);
+    }
     profile_.samples += samples.samples.size();
 }
 
@@ -41,25 +49,30 @@ void Collector::note(const exporters::UpdateRow &row) {
     }
     if (row.sample < 0) return;
     const auto found = waiting_.find(static_cast<std::uint64_t>(row.sample));
-    if (found == waiting_.end() || !row.pages || found->second.believed == 0) return;
-    Waiting &sample = found->second;
-    sample.pages = *row.pages;
-    sample.pid = row.at.pid;
-    sample.tid = row.at.tid;
+    if (found == waiting_.end() || !row.pages || found->second.sample.believed == 0) return;
+    Waiting &waiting = found->second;
+    waiting.pages = *row.pages;
+    waiting.pid = row.at.pid;
+    waiting.tid = row.at.tid;
     complete(found);
 }
 
 void Collector::complete(std::unordered_map<std::uint64_t, Waiting>::iterator at) {
-    const Waiting &sample = at->second;
-    if (!sample.pages || !sample.stack) return;
-    Estimates &estimates = estimates_[{sample.pid, sample.tid}];
-    Estimate &estimate = estimates.by_stack[*sample.stack];
-    const double probability = core::inclusion(sample.believed, profile_.period);
-    const double pages = std::abs(static_cast<double>(sample.pages->n)) / probability;
-    const bool is_loss = sample.pages->n < 0;
-    (is_loss ? estimate.went : estimate.came) += pages;
-    (is_loss ? estimates.went_variance : estimates.came_variance) += pages * pages * (1 - probability);
+    const Waiting &waiting = at->second;
+    if (!waiting.pages || !waiting.stack) return;
+    const bool is_loss = waiting.pages->n < 0;
+    const double probability = core::inclusion(waiting.sample.believed, profile_.period);
+    const Arrivals::Origin origin{{waiting.pid, waiting.tid},
+                                  *waiting.stack,
+                                  reason_of(waiting.sample, waiting.pid, is_loss),
+                                  std::abs(static_cast<double>(waiting.pages->n)) / probability};
+    Estimates &estimates = estimates_[origin.task];
+    Estimate &estimate = estimates.by_stack[{origin.stack, origin.reason}];
+    (is_loss ? estimate.went : estimate.came) += origin.pages;
+    (is_loss ? estimates.went_variance : estimates.came_variance) += origin.pages * origin.pages * (1 - probability);
     estimate.samples++;
+    if (!is_loss && core::owns_page(waiting.sample)) arrivals_.explain(at->first, origin);
+    if (!is_loss && !core::owns_page(waiting.sample)) estimate.unknown += origin.pages;
     waiting_.erase(at);
 }
 
@@ -93,7 +106,7 @@ void Collector::stacks(const core::event::Stacks &stacks) {
 
 void Collector::put_thread(ThreadFlow &thread, const Estimates &estimates) {
     std::vector<double> came, went;
-    for (const auto &[stack, estimate] : estimates.by_stack) {
+    for (const auto &[by, estimate] : estimates.by_stack) {
         came.push_back(estimate.came);
         went.push_back(estimate.went);
     }
@@ -101,16 +114,31 @@ void Collector::put_thread(ThreadFlow &thread, const Estimates &estimates) {
     const auto pages_went = apportion(explained(thread.exact.went, went, estimates.went_variance), went);
     thread.unexplained = thread.exact;
     std::size_t i = 0;
-    for (const auto &[stack, estimate] : estimates.by_stack) {
-        profile_.flows.push_back({stack, thread.pid, thread.tid, {pages_came[i], pages_went[i], estimate.samples}});
+    for (const auto &[by, estimate] : estimates.by_stack) {
+        Flow flow{pages_came[i], pages_went[i], 0, 0, estimate.samples};
+        flow.unknown = part_of(flow.came, estimate.unknown / estimate.came);
+        flow.resident = std::min(flow.came - flow.unknown, part_of(flow.came, estimate.resident / estimate.came));
+        profile_.flows.push_back({by.first, by.second, thread.pid, thread.tid, flow});
         thread.unexplained.came -= pages_came[i];
         thread.unexplained.went -= pages_went[i];
         ++i;
     }
+    thread.unexplained.unknown = thread.unexplained.came;
 }
 
 Profile Collector::take() {
     profile_.unmatched = waiting_.size();
+    profile_.walked = arrivals_.known();
+    arrivals_.each([this](const Arrivals::Origin &origin, Arrivals::Residence residence) {
+        Estimate &estimate = estimates_[origin.task].by_stack[{origin.stack, origin.reason}];
+        if (residence == Arrivals::Residence::Resident) estimate.resident += origin.pages;
+        if (residence == Arrivals::Residence::Unknown) estimate.unknown += origin.pages;
+    });
+    if (!arrivals_.known()) {
+        for (auto &[task, estimates] : estimates_)
+            for (auto &[by, estimate] : estimates.by_stack)
+                estimate.unknown = estimate.came;
+    }
     for (auto &[task, thread] : threads_) {
         put_thread(thread, estimates_[task]);
         profile_.threads.push_back(std::move(thread));

@@ -12,6 +12,7 @@
 
 #include "core/event.h"
 #include "exporters/row.h"
+#include "profile/arrivals.h"
 #include "profile/profile.h"
 
 namespace rsslag::profile {
@@ -23,11 +24,12 @@ class Collector {
     void samples(const core::event::Samples &samples);
     void note(const exporters::UpdateRow &row);
     void stacks(const core::event::Stacks &stacks);
+    void absent_pages(const core::event::AbsentPages &absent) { arrivals_.look(absent); }
     Profile take();
 
   private:
     struct Waiting {
-        std::int32_t believed = 0;
+        core::Sample sample;
         std::optional<core::Pages> pages;  ///< of the update's row
         int pid = 0, tid = 0;
         std::optional<std::size_t> stack;
@@ -35,14 +37,14 @@ class Collector {
     /// Sums over the samples of pages / probability.
     struct Estimate {
         double came = 0, went = 0;
+        double resident = 0, unknown = 0;  ///< as in Flow
         std::uint64_t samples = 0;
     };
     /// The estimates of a thread, and the variances of their sums.
     struct Estimates {
-        std::map<std::size_t, Estimate> by_stack;
+        std::map<std::pair<std::size_t, Reason>, Estimate> by_stack;
         double came_variance = 0, went_variance = 0;
     };
-    using Task = std::pair<int, int>;  ///< PID of the mm, TID
 
     /// To be called for the row and for the stack of a sample: whichever comes last completes it.
     void complete(std::unordered_map<std::uint64_t, Waiting>::iterator at);
@@ -52,6 +54,7 @@ class Collector {
 
     Profile profile_;
     std::unordered_map<std::uint64_t, Waiting> waiting_;  ///< by the number of the sample
+    Arrivals arrivals_;
     std::map<core::StackFrame, std::uint32_t> frames_;
     std::map<core::CallStack, std::size_t> stacks_;
     std::map<Task, Estimates> estimates_;

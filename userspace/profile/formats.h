@@ -12,15 +12,17 @@
 
 namespace rsslag::profile {
 
-/// The format of flamegraph.pl: one line for each stack and direction, "came;COMM;main;touch 40" in kB. The outermost
-/// function comes first. A stack that is not whole has the reason in parentheses between COMM and its functions.
+/// The format of flamegraph.pl: one line for each stack and value, "came;COMM;main;touch 40" in kB. Values are "came",
+/// "went" and "resident" (Flow). The outermost
+/// function comes first; after the innermost one there may be a frame_of() the reason. A stack that is not whole has
+/// its StackEnd in parentheses between COMM and its functions.
 std::string folded(const Profile &profile, const exporters::Facts &facts);
 
-/// An uncompressed profile.proto of pprof, with the values "came" and "went" in bytes, and the labels "thread" (comm),
-/// "pid" and "tid".
+/// An uncompressed profile.proto of pprof, with the values "came", "went" and "resident" in bytes, and the labels
+/// "thread" (comm), "reason", "pid" and "tid".
 std::string pprof(const Profile &profile, const exporters::Facts &facts);
 
-/// https://www.speedscope.app/file-format-schema.json: the profiles "came" and "went", in bytes.
+/// https://www.speedscope.app/file-format-schema.json: the profiles "came", "went" and "resident", in bytes.
 std::string speedscope(const Profile &profile, const exporters::Facts &facts);
 
 /// Collects the profile of a recording and writes it in "folded", "pprof" or "speedscope"; nullptr: not such a format.

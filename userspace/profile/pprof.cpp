@@ -40,6 +40,7 @@ class Pprof {
     std::string write(const Profile &profile, const exporters::Facts &facts) {
         put_type(field::kSampleType, "came");
         put_type(field::kSampleType, "went");
+        put_type(field::kSampleType, "resident");
         put_type(field::kPeriodType, "came");
         out_.add_int64(field::kPeriod, bytes(profile.period));
         out_.add_int64(field::kDefaultSampleType, strings_.number("came"));
@@ -51,9 +52,9 @@ class Pprof {
         for (std::size_t i = 0; i < profile.frames.size(); ++i)
             put_location(i + 1, profile.frames[i]);
         for (const StackFlow &each : profile.flows)
-            put_sample(profile, each.pid, each.tid, profile.stacks[each.stack].frames, each.flow);
+            put_sample(profile, each.pid, each.tid, profile.stacks[each.stack].frames, each.flow, name(each.reason));
         for (const ThreadFlow &thread : profile.threads)
-            if (thread.unexplained.size() > 0) put_sample(profile, thread.pid, thread.tid, {}, thread.unexplained);
+            if (thread.unexplained.size() > 0) put_sample(profile, thread.pid, thread.tid, {}, thread.unexplained, "");
         for (const std::string *const text : strings_.in_order())
             out_.add_string(field::kStringTable, *text);
         return std::move(bytes_);
@@ -102,17 +103,19 @@ class Pprof {
         }
     }
     void put_sample(const Profile &profile, int pid, int tid, const std::vector<std::uint32_t> &frames,
-                    const Flow &flow) {
+                    const Flow &flow, std::string_view reason) {
         const ThreadFlow *const thread = profile.thread(pid, tid);
+        const std::int64_t reason_text = strings_.number(reason);
         const std::int64_t comm = strings_.number(thread == nullptr ? "" : thread->comm);
         std::vector<std::uint64_t> locations;
         for (const std::uint32_t frame : frames)
             locations.push_back(std::uint64_t{frame} + 1);
-        const std::vector<std::int64_t> values{bytes(flow.came), bytes(flow.went)};
+        const std::vector<std::int64_t> values{bytes(flow.came), bytes(flow.went), bytes(flow.resident)};
         pbf_writer sample(out_, field::kSample);
         sample.add_packed_uint64(field::kLocationId, locations.begin(), locations.end());
         sample.add_packed_int64(field::kValue, values.begin(), values.end());
         put_label(sample, "thread", field::kStr, comm);
+        if (!reason.empty()) put_label(sample, "reason", field::kStr, reason_text);
         put_label(sample, "pid", field::kNum, pid);
         put_label(sample, "tid", field::kNum, tid);
     }

@@ -28,6 +28,8 @@ void Flow::add(core::Pages pages) {
 Flow &Flow::operator+=(const Flow &other) {
     came += other.came;
     went += other.went;
+    resident += other.resident;
+    unknown += other.unknown;
     samples += other.samples;
     return *this;
 }
@@ -40,16 +42,19 @@ const ThreadFlow *Profile::thread(int pid, int tid) const {
 }
 
 std::vector<StackSum> by_stack(const Profile &profile) {
-    std::vector<StackSum> sums(profile.stacks.size());
-    std::vector<std::set<int>> tids(profile.stacks.size());
+    struct Parts {
+        Flow flow;
+        std::set<int> tids;
+    };
+    std::map<std::pair<std::size_t, Reason>, Parts> all;
     for (const StackFlow &each : profile.flows) {
-        sums[each.stack].stack = each.stack;
-        sums[each.stack].flow += each.flow;
-        tids[each.stack].insert(each.tid);
+        Parts &parts = all[{each.stack, each.reason}];
+        parts.flow += each.flow;
+        parts.tids.insert(each.tid);
     }
-    for (std::size_t i = 0; i < sums.size(); ++i)
-        sums[i].tids.assign(tids[i].begin(), tids[i].end());
-    std::erase_if(sums, [](const StackSum &sum) { return sum.flow.samples == 0; });
+    std::vector<StackSum> sums;
+    for (const auto &[key, parts] : all)
+        sums.push_back({key.first, key.second, parts.flow, {parts.tids.begin(), parts.tids.end()}});
     std::stable_sort(sums.begin(), sums.end(),
                      [](const StackSum &a, const StackSum &b) { return a.flow.size() > b.flow.size(); });
     return sums;
@@ -77,6 +82,11 @@ std::string_view name(core::StackEnd end) {
         case core::StackEnd::Dropped: return "dropped";
     }
     return "";
+}
+
+std::string frame_of(Reason reason) {
+    if (reason == Reason::PageFault || reason == Reason::Unknown) return "";
+    return fmt::format("[{}]", name(reason));
 }
 
 std::string name_of(const core::StackFrame &frame) {

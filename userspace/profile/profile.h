@@ -10,12 +10,15 @@
 
 #include "core/samples.h"
 #include "core/units.h"
+#include "profile/reason.h"
 
 namespace rsslag::profile {
 
-/// Pages that came and went, both at least 0.
+/// Pages that came and went. None is negative.
 struct Flow {
     std::int64_t came = 0, went = 0;
+    std::int64_t resident = 0;  ///< of those that came, the ones that were resident at the last walk of their process
+    std::int64_t unknown = 0;   ///< of those that came, the ones of which that is not known
     std::uint64_t samples = 0;
 
     void add(core::Pages pages);
@@ -24,9 +27,10 @@ struct Flow {
     Flow &operator+=(const Flow &other);
 };
 
-/// The flow of a thread by one stack.
+/// The flow of a thread by one stack and for one reason.
 struct StackFlow {
     std::size_t stack = 0;  ///< index of Profile::stacks
+    Reason reason = Reason::PageFault;
     int pid = 0, tid = 0;
     Flow flow;
 };
@@ -45,6 +49,7 @@ struct Profile {
     std::uint64_t samples = 0;
     std::uint64_t lost = 0;       ///< samples for which the ring had no space
     std::uint64_t unmatched = 0;  ///< samples whose record or amount is unknown
+    bool walked = false;          ///< Flow::resident is known of some
     std::vector<core::StackFrame> frames;
     std::vector<core::CallStack> stacks;
     std::vector<StackFlow> flows;  ///< the largest first
@@ -53,9 +58,10 @@ struct Profile {
     const ThreadFlow *thread(int pid, int tid) const;
 };
 
-/// One stack of all threads.
+/// One stack and reason, of all threads.
 struct StackSum {
     std::size_t stack = 0;
+    Reason reason = Reason::PageFault;
     Flow flow;
     std::vector<int> tids;  ///< ascending
 };
@@ -67,6 +73,10 @@ StackSum unexplained(const Profile &profile);
 
 /// "outermost", "cut" and so on.
 std::string_view name(core::StackEnd end);
+
+/// The innermost frame that stands for the reason: "[munmap]". Empty for page faults and unknown reasons, which the
+/// other frames show well enough.
+std::string frame_of(Reason reason);
 
 /// The function, or the file in brackets if its name is not known. Raw bytes.
 std::string name_of(const core::StackFrame &frame);

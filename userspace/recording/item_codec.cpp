@@ -163,6 +163,11 @@ struct PutBody {
         put_stacks(out, event);
         return ItemKind::Stacks;
     }
+    ItemKind operator()(const event::AbsentPages &event) const {
+        time(event.t_ns);
+        put_absent_pages(out, event);
+        return ItemKind::AbsentPages;
+    }
 };
 
 std::uint64_t read_time(ByteReader &in, std::uint64_t base_ns) {
@@ -297,7 +302,7 @@ RawItem next_raw_item(ByteReader &in) {
 }
 
 std::optional<event::Event> read_item(std::uint64_t kind, ByteReader &in, std::uint64_t base_ns) {
-    if (kind > static_cast<std::uint64_t>(ItemKind::Stacks)) return std::nullopt;
+    if (kind > static_cast<std::uint64_t>(ItemKind::AbsentPages)) return std::nullopt;
     switch (static_cast<ItemKind>(kind)) {
         case ItemKind::Records: return read_records(in, base_ns);
         case ItemKind::Faults: return read_faults(in);
@@ -333,6 +338,10 @@ std::optional<event::Event> read_item(std::uint64_t kind, ByteReader &in, std::u
         case ItemKind::AtExec: return event::AtExec{read_timed(in, base_ns)};
         case ItemKind::Samples: return read_samples(in, base_ns);
         case ItemKind::Stacks: return read_stacks(in);
+        case ItemKind::AbsentPages: {
+            const std::uint64_t t_ns = read_time(in, base_ns);
+            return read_absent_pages(in, t_ns);
+        }
     }
     return std::nullopt;
 }

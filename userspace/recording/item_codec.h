@@ -32,6 +32,7 @@ enum class ItemKind : std::uint8_t {
     AtExec = 25,
     Samples = 26,
     Stacks = 27,
+    AbsentPages = 28,
 };
 
 /// Appends kind, length, body. Times are stored relative to `base_ns`.

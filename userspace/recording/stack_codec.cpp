@@ -133,4 +133,29 @@ event::Stacks read_stacks(ByteReader &in) {
     return event;
 }
 
+void put_absent_pages(Bytes &out, const event::AbsentPages &event) {
+    put_signed(out, event.pid);
+    put(out, event.mm);
+    put(out, event.from);
+    put(out, event.before);
+    put(out, event.pages.size());
+    std::uint64_t before = 0;
+    for (const std::uint64_t page : event.pages)
+        put(out, page - std::exchange(before, page));
+}
+
+event::AbsentPages read_absent_pages(ByteReader &in, std::uint64_t t_ns) {
+    event::AbsentPages event;
+    event.t_ns = t_ns;
+    event.pid = in.small();
+    event.mm = in.number();
+    event.from = in.number();
+    event.before = in.number();
+    const std::size_t count = in.count();
+    std::uint64_t page = 0;
+    for (std::size_t i = 0; i < count && !in.bad(); ++i)
+        event.pages.push_back(page += in.number());
+    return event;
+}
+
 }  // namespace rsslag::recording

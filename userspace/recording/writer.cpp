@@ -59,6 +59,8 @@ std::size_t size_of(const event::Event &event) {
         size +=
             stacks->frames.size() * kFrame + stacks->stacks.size() * kStack + stacks->of.size() * sizeof(std::uint32_t);
     }
+    if (const auto *const absent = std::get_if<event::AbsentPages>(&event))
+        size += absent->pages.size() * sizeof(std::uint64_t);
     if (const auto *const listed = std::get_if<event::MappingListing>(&event))
         size += listed->listing.entries.size() * sizeof(core::MappingListing::Entry);
     return size;

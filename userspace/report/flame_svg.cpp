@@ -57,6 +57,7 @@ std::unique_ptr<Box> boxes(const profile::Profile &profile, std::int64_t profile
         if (stack.end != core::StackEnd::Outermost) names.push_back(fmt::format("({})", profile::name(stack.end)));
         for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame)
             names.push_back(profile::name_of(profile.frames[*frame]));
+        if (std::string frame = profile::frame_of(sum.reason); !frame.empty()) names.push_back(std::move(frame));
         add(sum, names);
     }
     add(profile::unexplained(profile), {"(no sample)"});
@@ -142,7 +143,7 @@ class Flames {
 
 std::string flame_svg(const Report &report) {
     const profile::Profile &profile = report.stacks;
-    constexpr int kOrange = 18, kBlue = 195;
+    constexpr int kOrange = 18, kBlue = 195, kGreen = 95;
     const core::PageSize &page_size = report.facts.machine.page_size;
     std::string panels;
     double top = kFlameHead;
@@ -156,11 +157,13 @@ std::string flame_svg(const Report &report) {
     };
     panel("Pages that came", &profile::Flow::came, kOrange);
     panel("Pages that went", &profile::Flow::went, kBlue);
+    panel("Of the pages that came, still resident", &profile::Flow::resident, kGreen);
     std::string note = fmt::format("{} samples, one in {} pages", profile.samples, profile.period);
     if (profile.lost > 0) note += fmt::format("; {} more were lost", profile.lost);
     if (profile.period == 0) note = "no stacks were recorded: use rsslag record --stacks";
     return fmt::format(
-               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 "
+               "{0} {1}\" "
                "data-x=\"{2}\" data-w=\"{3}\">\n"
                "<title>Flame graph of pages</title>\n<style>{4}</style>\n"
                "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"

@@ -446,6 +446,10 @@ void ReportBuilder::stacks(const core::event::Stacks &stacks) {
     state_->stacks.stacks(stacks);
 }
 
+void ReportBuilder::absent_pages(const core::event::AbsentPages &absent) {
+    state_->stacks.absent_pages(absent);
+}
+
 Report ReportBuilder::take() {
     return std::move(state_->report);
 }

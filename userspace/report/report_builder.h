@@ -19,6 +19,7 @@ class ReportBuilder : public exporters::Sink {
     core::Status end(const exporters::Ending &ending) override;
     void samples(const core::event::Samples &samples) override;
     void stacks(const core::event::Stacks &stacks) override;
+    void absent_pages(const core::event::AbsentPages &absent) override;
 
     /// Call it once, after end().
     Report take();

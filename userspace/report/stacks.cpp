@@ -49,6 +49,7 @@ std::string key_of(const core::StackFrame &frame, StacksBy by) {
 }
 
 void add_stack(Lines &lines, const StackSum &sum, const Profile &profile, StacksBy by) {
+    if (by == StacksBy::Reason) return lines.add(std::string(profile::name(sum.reason)), sum.flow, true);
     const std::vector<std::uint32_t> &frames = profile.stacks[sum.stack].frames;
     std::set<std::string> seen;  // a recursive function counts once
     for (std::size_t i = 0; i < frames.size(); ++i) {
@@ -63,6 +64,24 @@ void add_threads(Lines &lines, const Profile &profile) {
         const profile::ThreadFlow *const thread = profile.thread(each.pid, each.tid);
         lines.add(fmt::format("{} {}", each.tid, thread == nullptr ? "" : thread->comm), each.flow, true);
     }
+}
+
+/// How many of the samples have a stack that reaches the start of its thread.
+std::string whole_stacks(const Profile &profile) {
+    std::uint64_t whole = 0, all = 0;
+    for (const profile::StackFlow &each : profile.flows) {
+        all += each.flow.samples;
+        if (profile.stacks[each.stack].end == core::StackEnd::Outermost) whole += each.flow.samples;
+    }
+    if (whole == all) return "";
+    return fmt::format("; {:.1f} % of the stacks are whole",
+                       100.0 * static_cast<double>(whole) / static_cast<double>(all));
+}
+
+/// "≥" if more may be resident; "–" if nothing is known.
+std::string resident_text(const Flow &flow, const core::PageSize &page_size, bool utf8) {
+    if (flow.unknown > 0 && flow.unknown == flow.came) return utf8 ? "–" : "-";
+    return fmt::format("{}{}", flow.unknown == 0 ? "" : utf8 ? "≥" : ">=", page_size.kb({flow.resident}).n);
 }
 
 ordered_json text_or_null(std::string_view raw) {
@@ -81,13 +100,21 @@ ordered_json frame_json(const core::StackFrame &frame) {
 }
 
 ordered_json row_json(const StackSum &sum, const core::CallStack *stack, const Profile &profile) {
-    ordered_json row{{"came", sum.flow.came}, {"went", sum.flow.went},       {"net", sum.flow.net()},
-                     {"resident", nullptr},   {"samples", sum.flow.samples}, {"threads", ordered_json::array()},
+    ordered_json row{{"came", sum.flow.came},
+                     {"went", sum.flow.went},
+                     {"net", sum.flow.net()},
+                     {"resident", nullptr},
+                     {"resident_min", sum.flow.resident},
+                     {"samples", sum.flow.samples},
+                     {"threads", ordered_json::array()},
+                     {"reason", nullptr},
                      {"end", nullptr}};
+    if (sum.flow.unknown == 0) row["resident"] = sum.flow.resident;
     for (const int tid : sum.tids)
         row["threads"].push_back(core::json::id(tid));
     ordered_json &frames = row["frames"] = ordered_json::array();
     if (stack == nullptr) return row;
+    row["reason"] = profile::name(sum.reason);
     row["end"] = profile::name(stack->end);
     for (const std::uint32_t number : stack->frames)
         frames.push_back(frame_json(profile.frames[number]));
@@ -96,13 +123,20 @@ ordered_json row_json(const StackSum &sum, const core::CallStack *stack, const P
 
 }  // namespace
 
+StacksBy stacks_by(std::string_view what) {
+    if (what == "thread") return StacksBy::Thread;
+    if (what == "reason") return StacksBy::Reason;
+    return what == "function" ? StacksBy::Function : StacksBy::Module;
+}
+
 std::vector<StackLine> lines(const Profile &profile, StacksBy by) {
     Lines lines;
-    if (by == StacksBy::Thread)
+    if (by == StacksBy::Thread) {
         add_threads(lines, profile);
-    else
+    } else {
         for (const StackSum &sum : profile::by_stack(profile))
             add_stack(lines, sum, profile, by);
+    }
     if (const StackSum rest = profile::unexplained(profile); rest.flow.size() > 0)
         lines.add(std::string(kNoSample), rest.flow, true);
     return lines.sorted();
@@ -115,9 +149,11 @@ std::string stacks_text(const Profile &profile, StacksBy by, std::size_t most, c
         fmt::format("{} samples, one in {} pages, scaled to what the records say", profile.samples, profile.period);
     if (profile.lost > 0) text += fmt::format("; {} more were lost", profile.lost);
     if (profile.unmatched > 0) text += fmt::format("; {} belong to updates of unknown amount", profile.unmatched);
-    constexpr std::array<std::string_view, 3> kHeadings{"FUNCTION", "MODULE", "THREAD"};
-    text += fmt::format("\n\n{:>12}{:>12}{:>12}{:>12}{:>9}  {}\n", "CAME kB", "WENT kB", "NET kB", "SELF kB", "SAMPLES",
-                        kHeadings[static_cast<std::size_t>(by)]);
+    text += whole_stacks(profile);
+    if (!profile.walked) text += "; which pages stayed was not looked up";
+    constexpr std::array<std::string_view, 4> kHeadings{"FUNCTION", "MODULE", "THREAD", "REASON"};
+    text += fmt::format("\n\n{:>12}{:>12}{:>12}{:>12}{:>12}{:>9}  {}\n", "CAME kB", "WENT kB", "NET kB", "RESIDENT kB",
+                        "SELF kB", "SAMPLES", kHeadings[static_cast<std::size_t>(by)]);
     const auto kb = [&page_size](std::int64_t pages) { return page_size.kb({pages}).n; };
     const std::vector<StackLine> all = lines(profile, by);
     for (const StackLine &line : all) {
@@ -125,8 +161,9 @@ std::string stacks_text(const Profile &profile, StacksBy by, std::size_t most, c
             text += fmt::format("and {} more\n", all.size() - static_cast<std::size_t>(&line - all.data()));
             break;
         }
-        text += fmt::format("{:>12}{:>12}{:>12}{:>12}{:>9}  {}\n", kb(line.all.came), kb(line.all.went),
-                            kb(line.all.net()), kb(line.self.came), line.all.samples, core::printable(line.name, utf8));
+        text += fmt::format("{:>12}{:>12}{:>12}{:>12}{:>12}{:>9}  {}\n", kb(line.all.came), kb(line.all.went),
+                            kb(line.all.net()), resident_text(line.all, page_size, utf8), kb(line.self.came),
+                            line.all.samples, core::printable(line.name, utf8));
     }
     return text;
 }

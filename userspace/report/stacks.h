@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/units.h"
@@ -12,14 +13,17 @@
 
 namespace rsslag::report {
 
-/// One line of a table by function, module or thread.
+/// One line of a table by function, module, thread or reason.
 struct StackLine {
     std::string name;    ///< raw bytes
     profile::Flow all;   ///< of the stacks that contain it
     profile::Flow self;  ///< of those whose innermost frame it is
 };
 
-enum class StacksBy : std::uint8_t { Function, Module, Thread };
+enum class StacksBy : std::uint8_t { Function, Module, Thread, Reason };
+
+/// Of "function", "module", "file" (the same), "thread" or "reason".
+StacksBy stacks_by(std::string_view what);
 
 /// Sums, the largest first.
 std::vector<StackLine> lines(const profile::Profile &profile, StacksBy by);

@@ -19,6 +19,7 @@ class MissingToStderr final : public exporters::Sink {
     Status row(const exporters::Row &row) override { return sink_->row(row); }
     void samples(const core::event::Samples &samples) override { sink_->samples(samples); }
     void stacks(const core::event::Stacks &stacks) override { sink_->stacks(stacks); }
+    void absent_pages(const core::event::AbsentPages &absent) override { sink_->absent_pages(absent); }
     Status end(const exporters::Ending &ending) override {
         for (const exporters::MissingPart &missing : ending.missing)
             terminal::print_error(

@@ -17,6 +17,7 @@
 #include "probe/traits.h"
 #include "proc_files.h"
 #include "procfs/memory_map.h"
+#include "procfs/pagemap.h"
 #include "procfs/process.h"
 #include "procfs/stack_pointer.h"
 #include "system/machine.h"
@@ -243,6 +244,16 @@ core::Result<core::MappingListing> Snapshotter::list_mappings(const procfs::Proc
         if (procfs::in_mm(mapping)) listing.entries.push_back(listed(std::move(mapping)));
     listing.stacks = procfs::sleeping_stacks(process);
     return listing;
+}
+
+core::Result<std::vector<std::uint64_t>> Snapshotter::absent_pages(const procfs::Process &process,
+                                                                   std::vector<std::uint64_t> addresses) const {
+    const core::PageSize page_size = state_->host.machine.page_size;
+    auto absent = state_->locked(process, [addresses = std::move(addresses), page_size](const procfs::Process &of) {
+        return procfs::absent_pages(of, page_size, addresses);
+    });
+    if (!absent) return Error{Kind::Gone, "looking up pages took too long", 0, ""};
+    return std::move(*absent);
 }
 
 core::Result<std::vector<core::ProcessTotal>> Snapshotter::read_all() {

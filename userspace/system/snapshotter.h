@@ -57,6 +57,9 @@ class Snapshotter {
     /// All mappings, from maps or, with `walk`, from smaps with the Rss of each. Kind::Gone if `stop_waiting` ended the
     /// walk.
     core::Result<core::MappingListing> list_mappings(const procfs::Process &process, bool walk) const;
+    /// As procfs::absent_pages(). Kind::Gone if it takes too long, as list_mappings().
+    core::Result<std::vector<std::uint64_t>> absent_pages(const procfs::Process &process,
+                                                          std::vector<std::uint64_t> addresses) const;
     /// As take(), with the caller's walk. Also returns the errors of `walk`.
     core::Result<core::ProcessReading> take_around(const procfs::Process &process, const procfs::WalkHere &walk);
     /// Reads only the counters. Errors as probe::SnapshotProbe::read().

@@ -158,6 +158,13 @@ class LiveSource final : public Source {
         return snapshotter_.list_mappings(**process, walk);
     }
 
+    core::Result<std::vector<std::uint64_t>> absent_pages(int host_tgid, pid_t pid,
+                                                          std::vector<std::uint64_t> addresses) override {
+        const auto process = process_of(host_tgid, pid);
+        if (!process) return process.error();
+        return snapshotter_.absent_pages(**process, std::move(addresses));
+    }
+
     core::OwnCost cost(std::uint64_t sent) override { return cost_by(meter_, sent); }
     core::OwnCost whole_cost(std::uint64_t sent) override { return cost_by(whole_, sent); }
 

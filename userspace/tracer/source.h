@@ -81,6 +81,12 @@ class Source {
         return core::Error{core::Kind::Unsupported, "this source has no mappings", 0, ""};
     }
 
+    /// As procfs::absent_pages(), for the process that was first read under `host_tgid`.
+    virtual core::Result<std::vector<std::uint64_t>> absent_pages(int /*host_tgid*/, pid_t /*pid*/,
+                                                                  std::vector<std::uint64_t> /*addresses*/) {
+        return core::Error{core::Kind::Unsupported, "this source has no pages", 0, ""};
+    }
+
     /// rsslag's own cost since the last call. `sent`: core::Losses::sent.
     virtual core::OwnCost cost(std::uint64_t sent) = 0;
     /// rsslag's own cost since the start.

@@ -288,6 +288,7 @@ core::Result<core::RawReading> Tracer::State::read(const core::GroupView &group)
     if (!taken || !walk) return taken;
     constexpr std::uint64_t kLeast = 1'000'000'000;
     plan.cost_ns = static_cast<std::uint64_t>(taken->bracket.walk ? taken->bracket.walk->took_us : 0) * 1000;
+    plan.cost_ns += look_up_pages(group, taken->counters().mm);
     plan.last_ns = taken->bracket_ns;
     // A tick that comes a little early still walks.
     plan.next_ns = taken->bracket_ns + std::max(kLeast * 19 / 20, kWalkCostsAtMost * plan.cost_ns);
@@ -335,6 +336,7 @@ void Tracer::tick() {
     state.emit_faults(tids);
     end.at = state.moment();
     state.feed(end);
+    state.forget_pages();
     state.list_due();
 }
 
@@ -379,6 +381,7 @@ const core::Totals &Tracer::missed() const {
 void Tracer::State::stop() {
     constexpr std::uint64_t kPatienceNs = 200'000'000;
     list_all();
+    look_up_all_pages();
     source->detach();
     const std::uint64_t deadline = source->now_ns() + kPatienceNs;
     do {

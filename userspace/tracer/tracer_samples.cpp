@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Samples of updates and their stacks.
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "tracer_state.h"
@@ -9,12 +12,21 @@
 namespace rsslag::tracer {
 namespace {
 
-constexpr std::size_t kOrigAx = 15;  ///< in rsslag_sample.registers
+constexpr std::size_t kOrigAx = 15, kCs = 17;  ///< in rsslag_sample.registers
+constexpr std::uint64_t kCompatCode = 0x23;    ///< __USER32_CS; system calls have other numbers there
 
 rsslag_sample head_of(const RawSample &bytes) {
     rsslag_sample sample{};
     std::memcpy(&sample, bytes.data(), std::min(bytes.size(), sizeof(sample)));
     return sample;
+}
+
+/// The kernel sets orig_ax to -1 on entries that are no system calls (arch/x86/entry/entry_64.S).
+std::int32_t syscall_of(const rsslag_sample &raw) {
+    if (raw.registers[kCs] == 0) return core::kKernelThread;  // it has no registers in user mode
+    if ((raw.flags & RSSLAG_EXITING) != 0) return core::kExiting;
+    const auto number = static_cast<std::int32_t>(raw.registers[kOrigAx]);
+    return raw.registers[kCs] == kCompatCode || number < 0 ? core::kNoSyscall : number;
 }
 
 core::Sample sample_of(const rsslag_sample &raw) {
@@ -27,7 +39,7 @@ core::Sample sample_of(const rsslag_sample &raw) {
     sample.cpu = raw.cpu;
     sample.member = raw.member;
     sample.believed = raw.believed;
-    sample.syscall = static_cast<std::int32_t>(raw.registers[kOrigAx]);
+    sample.syscall = syscall_of(raw);
     return sample;
 }
 
@@ -46,6 +58,11 @@ void Tracer::State::take_samples() {
     for (const RawSample &bytes : batch.samples) {
         const rsslag_sample raw = head_of(bytes);
         event.samples.push_back(sample_of(raw));
+        const bool overflowed = sampled_pages.overflowed();
+        sampled_pages.note(event.samples.back(), batch.first + event.samples.size() - 1);
+        if (!overflowed && sampled_pages.overflowed())
+            spdlog::warn("more than {} sampled pages are resident: the recording does not contain which of them stay",
+                         SampledPages::kMost);
         if (raw.ns_tgid == 0 || with_code.contains(raw.ns_tgid)) continue;
         // A fork without an exec, or a process whose changes came too early.
         if (const auto listing = source->list_mappings(raw.tgid, raw.ns_tgid, false)) know_code(*listing);
@@ -77,6 +94,41 @@ void Tracer::State::unwind(std::span<const core::MappingChange> changes) {
 void Tracer::State::feed_stacks(std::vector<event::Stacks> stacks) {
     for (event::Stacks &each : stacks)
         feed(std::move(each));
+}
+
+/// Looks up which of the sampled pages of the group's mm are resident. Returns how long that took, in ns.
+std::uint64_t Tracer::State::look_up_pages(const core::GroupView &group, std::uint64_t mm) {
+    if (!unwinding || sampled_pages.overflowed()) return 0;
+    const std::uint64_t begin = source->now_ns();
+    event::AbsentPages event{begin, group.tgid, mm, samples, samples, {}};
+    if (const SampledPages::Space *const space = sampled_pages.of(mm)) {
+        auto absent = source->absent_pages(group.host_tgid, group.tgid, {space->pages.begin(), space->pages.end()});
+        if (!absent) return 0;
+        event.t_ns = source->now_ns();
+        event.from = space->from;
+        event.pages = std::move(*absent);
+        sampled_pages.forget(mm, event.pages);
+    }
+    const std::uint64_t took_ns = event.t_ns - begin;
+    feed(std::move(event));
+    return took_ns;
+}
+
+/// Forgets the sampled pages of address spaces that have ended.
+void Tracer::State::forget_pages() {
+    if (!unwinding) return;
+    std::set<std::uint64_t> mms;
+    for (const core::GroupView &group : analyzer.groups())
+        mms.insert(group.mm);
+    sampled_pages.keep(mms);
+}
+
+/// At the end of the trace.
+void Tracer::State::look_up_all_pages() {
+    if (!unwinding || !options.walk) return;
+    take_mappings();
+    for (const core::GroupView &group : analyzer.groups())
+        if (group.tgid != 0) look_up_pages(group, group.mm);
 }
 
 }  // namespace rsslag::tracer

@@ -14,6 +14,7 @@
 
 #include "analysis/mapping_table.h"
 #include "at_exec.h"
+#include "sampled_pages.h"
 #include "system/unreadable.h"
 #include "tracer/tracer.h"
 #include "unwinding.h"
@@ -63,6 +64,7 @@ struct Tracer::State {
     Unwinding::Batch batch;                ///< the next one
     std::set<int> with_code;               ///< PIDs whose code `unwinding` knows
     std::uint64_t samples = 0;             ///< taken so far
+    SampledPages sampled_pages;
 
     /// Passes the event to the recording and to the analyzer.
     void feed(event::Event event);
@@ -76,6 +78,9 @@ struct Tracer::State {
     void know_code(const core::MappingListing &listing);
     void unwind(std::span<const core::MappingChange> changes);
     void feed_stacks(std::vector<event::Stacks> stacks);
+    std::uint64_t look_up_pages(const core::GroupView &group, std::uint64_t mm);
+    void look_up_all_pages();
+    void forget_pages();
     bool apply_if_new(const core::MappingChange &change);
     void list(int host_tgid, int pid, bool walk);
     void list_due();

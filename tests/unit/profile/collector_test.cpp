@@ -114,6 +114,47 @@ TEST(Collector, SamplesDoNotStandForLostOnes) {
     }
 }
 
+TEST(Collector, WhatIsResidentIsPartOfWhatCame) {
+    Collector collector;
+    collector.begin(1);
+    Samples event = samples({1, 1, 1, 1});
+    for (std::size_t i = 0; i < 3; ++i) {  // the fourth came by no fault
+        event.samples[i].mm = 0x1000;
+        event.samples[i].address = 0x10000 + i * 4096;
+    }
+    collector.samples(event);
+    for (int i = 0; i < 4; ++i)
+        collector.note(update(11, 1, i));
+    collector.stacks(stacks({0, 0, 1, 1}));
+    collector.absent_pages({0, 10, 0x1000, 0, 3, {0x10000}});
+    const Profile profile = collector.take();
+    const std::vector<StackSum> sums = by_stack(profile);
+    ASSERT_EQ(sums.size(), 3U);
+    std::int64_t came = 0, resident = 0, unknown = 0;
+    for (const StackSum &sum : sums) {
+        came += sum.flow.came;
+        resident += sum.flow.resident;
+        unknown += sum.flow.unknown;
+        EXPECT_EQ(sum.flow.unknown, sum.reason == Reason::PageFault ? 0 : 1);
+    }
+    EXPECT_EQ(came, 4);
+    EXPECT_EQ(resident, 2);
+    EXPECT_EQ(unknown, 1);
+}
+
+TEST(Collector, WithoutAWalkResidenceIsUnknown) {
+    Collector collector;
+    collector.begin(1);
+    collector.samples(samples({1}));
+    collector.note(update(11, 1, 0));
+    collector.note(update(11, 1));
+    collector.stacks(stacks({0}));
+    const Profile profile = collector.take();
+    EXPECT_FALSE(profile.walked);
+    EXPECT_EQ(by_stack(profile).at(0).flow.unknown, 1);
+    EXPECT_EQ(unexplained(profile).flow.unknown, 1);
+}
+
 TEST(Collector, SamplesOfUnknownAmountsCountAsUnmatched) {
     Collector collector;
     collector.begin(64);

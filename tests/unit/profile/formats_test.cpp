@@ -14,8 +14,8 @@ Profile profile() {
     all.period = 1;
     all.frames = {{"touch", "/bin/x", {}, 1}, {"", "/lib/libc.so.6", {}, 2}, {"main", "/bin/x", {}, 3}};
     all.stacks = {{{0, 2}, core::StackEnd::Outermost}, {{1}, core::StackEnd::Cut}};
-    all.flows = {{0, 10, 11, {40, 0, 2}}, {1, 10, 11, {0, 4, 1}}};
-    all.threads = {{10, 11, "a;b", {40, 4, 0}, {}}, {10, 12, "", {1, 0, 0}, {1, 0, 0}}};
+    all.flows = {{0, Reason::PageFault, 10, 11, {40, 0, 30, 0, 2}}, {1, Reason::Madvise, 10, 11, {0, 4, 0, 0, 1}}};
+    all.threads = {{10, 11, "a;b", {40, 4}, {}}, {10, 12, "", {1, 0}, {1, 0}}};
     return all;
 }
 
@@ -23,10 +23,11 @@ TEST(Folded, OutermostFirstInKilobytes) {
     EXPECT_EQ(folded(profile(), {}),
               "came;a:b;main;touch 160\n"
               "came;(unknown);(no sample) 4\n"
-              "went;a:b;(cut);[libc.so.6] 16\n");
+              "went;a:b;(cut);[libc.so.6];[madvise] 16\n"
+              "resident;a:b;main;touch 120\n");
 }
 
-TEST(Speedscope, TwoProfiles) {
+TEST(Speedscope, ThreeProfiles) {
     const auto json = nlohmann::json::parse(speedscope(profile(), {}));
     EXPECT_EQ(json["shared"]["frames"][1]["name"], "[libc.so.6]");
     const auto &came = json["profiles"][0];
@@ -35,6 +36,9 @@ TEST(Speedscope, TwoProfiles) {
     EXPECT_EQ(came["endValue"], 167'936);
     EXPECT_EQ(json["shared"]["frames"][3]["name"], "(no sample)");
     EXPECT_EQ(json["profiles"][1]["weights"], nlohmann::json::parse("[16384]"));
+    EXPECT_EQ(json["profiles"][1]["samples"], nlohmann::json::parse("[[1,4]]"));
+    EXPECT_EQ(json["shared"]["frames"][4]["name"], "[madvise]");
+    EXPECT_EQ(json["profiles"][2]["weights"], nlohmann::json::parse("[122880]"));
 }
 
 TEST(Sink, RefusesARecordingWithoutSamples) {

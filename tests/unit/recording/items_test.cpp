@@ -260,6 +260,15 @@ TEST(Items, OfSamplesAndStacksComeBack) {
     EXPECT_EQ(back.stacks, stacks.stacks);
     EXPECT_EQ(back.of, stacks.of);
 
+    const event::AbsentPages absent{1'000'000, 4710, 0xffff'8880'1234'5000, 3, 9, {0x7f00'0000'1000, 0x7fff'0000'0000}};
+    const auto absent_back = std::get<event::AbsentPages>(*after(absent));
+    EXPECT_EQ(absent_back.t_ns, 1'000'000U);
+    EXPECT_EQ(absent_back.pid, 4710);
+    EXPECT_EQ(absent_back.mm, absent.mm);
+    EXPECT_EQ(absent_back.from, 3U);
+    EXPECT_EQ(absent_back.before, 9U);
+    EXPECT_EQ(absent_back.pages, absent.pages);
+
     stacks.of = {2};
     EXPECT_TRUE(is_refused(stacks)) << "there is no such stack";
     stacks.of = {0};

@@ -21,8 +21,8 @@ profile::Profile profile() {
     all.samples = 4;
     all.frames = {{"touch<int>", "/bin/x", {}, 1}, {"main", "/bin/x", {}, 2}};
     all.stacks = {{{0, 0, 1}, core::StackEnd::Outermost}};
-    all.flows = {{0, 10, 11, {256, 0, 4}}};
-    all.threads = {{10, 11, "x", {256, 0, 0}, {}}, {10, 12, "y", {0, 3, 0}, {0, 3, 0}}};
+    all.flows = {{0, profile::Reason::PageFault, 10, 11, {256, 0, 200, 0, 4}}};
+    all.threads = {{10, 11, "x", {256, 0}, {}}, {10, 12, "y", {0, 3}, {0, 3}}};
     return all;
 }
 
@@ -46,10 +46,43 @@ TEST(Stacks, ByModuleAndThread) {
 
 TEST(Stacks, Text) {
     const std::string text = stacks_text(profile(), StacksBy::Function, 1, kPage, true);
-    EXPECT_NE(text.find("        1024           0        1024           0        4  main\n"), std::string::npos)
+    EXPECT_NE(text.find("        1024           0        1024         800           0        4  main\n"),
+              std::string::npos)
         << text;
     EXPECT_NE(text.find("and 2 more\n"), std::string::npos) << text;
     EXPECT_NE(stacks_text({}, StacksBy::Module, 9, kPage, true).find("no stacks were recorded"), std::string::npos);
+}
+
+TEST(Stacks, TextMarksWhatMayBeResident) {
+    profile::Profile all = profile();
+    all.flows[0].flow.unknown = 6;
+    EXPECT_NE(stacks_text(all, StacksBy::Function, 9, kPage, true).find("        ≥800 "), std::string::npos);
+    EXPECT_NE(stacks_text(all, StacksBy::Function, 9, kPage, false).find("       >=800 "), std::string::npos);
+    all.flows[0].flow.unknown = 256;
+    EXPECT_NE(stacks_text(all, StacksBy::Function, 9, kPage, true).find("        1024           –"), std::string::npos);
+}
+
+TEST(Stacks, TextShowsHowManyAreWhole) {
+    profile::Profile all = profile();
+    EXPECT_EQ(stacks_text(all, StacksBy::Function, 9, kPage, true).find("whole"), std::string::npos);
+    all.stacks.push_back({{1}, core::StackEnd::Cut});
+    all.flows.push_back({1, profile::Reason::PageFault, 10, 11, {1, 0, 0, 0, 1}});
+    EXPECT_NE(stacks_text(all, StacksBy::Function, 9, kPage, true).find("; 80.0 % of the stacks are whole"),
+              std::string::npos);
+}
+
+TEST(Stacks, ByReason) {
+    profile::Profile all = profile();
+    all.flows.push_back({0, profile::Reason::Munmap, 10, 11, {0, 9, 0, 0, 1}});
+    const std::vector<StackLine> by_reason = lines(all, StacksBy::Reason);
+    EXPECT_EQ(by_reason.at(0).name, "page_fault");
+    EXPECT_EQ(by_reason.at(1).name, "munmap");
+    EXPECT_EQ(by_reason.at(1).self.went, 9);
+    const auto json = nlohmann::json::parse("{" + stacks_json(all) + "}");
+    EXPECT_EQ(json["stacks"][1]["reason"], "munmap");
+    Report report;
+    report.stacks = all;
+    EXPECT_NE(flame_svg(report).find("<title>[munmap]: 36 kB"), std::string::npos);
 }
 
 TEST(Stacks, Json) {
@@ -58,12 +91,18 @@ TEST(Stacks, Json) {
     const auto &stack = json["stacks"][0];
     EXPECT_EQ(stack["came"], 256);
     EXPECT_EQ(stack["net"], 256);
+    EXPECT_EQ(stack["resident"], 200);
     EXPECT_EQ(stack["threads"], nlohmann::json::parse("[11]"));
     EXPECT_EQ(stack["frames"][2]["function"], "main");
     EXPECT_EQ(stack["frames"][2]["module"], "/bin/x");
     EXPECT_EQ(stack["frames"][2]["build_id"], nullptr);
     EXPECT_EQ(json["stacks"][1]["frames"].size(), 0U);
     EXPECT_EQ(json["stacks"][1]["net"], -3);
+    profile::Profile unknown = profile();
+    unknown.flows[0].flow.unknown = 1;
+    const auto unknown_json = nlohmann::json::parse("{" + stacks_json(unknown) + "}");
+    EXPECT_EQ(unknown_json["stacks"][0]["resident"], nullptr);
+    EXPECT_EQ(unknown_json["stacks"][0]["resident_min"], 200);
     EXPECT_EQ(nlohmann::json::parse("{" + stacks_json({}) + "}")["stacks"], nullptr);
 }
 
@@ -73,6 +112,7 @@ TEST(FlameSvg, BoxesHaveTheSharesOfTheirStacks) {
     const std::string svg = flame_svg(report);
     EXPECT_NE(svg.find("<title>touch&lt;int&gt;: 1,024 kB, 100.0 %, 4 samples</title>"), std::string::npos) << svg;
     EXPECT_NE(svg.find("Pages that came"), std::string::npos);
+    EXPECT_NE(svg.find("<title>main: 800 kB, 100.0 %, 4 samples</title>"), std::string::npos);
     EXPECT_NE(svg.find("<title>(no sample): 12 kB, 100.0 %, 0 samples</title>"), std::string::npos);
     EXPECT_NE(flame_svg({}).find("no stacks were recorded"), std::string::npos);
 }
