@@ -15,6 +15,7 @@ from forger import Forger, attach, reading, task, tick_end
 
 RECORDINGS = Path(__file__).parents[2] / 'docs/recordings'
 RECORDING = RECORDINGS / 'classic-6.1.rsslag'
+WITH_STACKS = Path(__file__).parents[1] / 'fuzz/corpus/fuzz_recording/stacks-6.18'
 
 
 class Document(html.parser.HTMLParser):
@@ -70,6 +71,18 @@ class Page(unittest.TestCase):
             kb = f"{process['peak']['peak_max'] * report['header']['page_size'] // 1024:,} kB"
             self.assertTrue(any(kb in cell for cell in cells), kb)
         self.assertIn(f"{report['records']:,}", cells)
+
+    def test_it_has_flame_graphs(self):
+        text = self.page(WITH_STACKS).read_text()
+        document = Document(text)
+        self.assertEqual((document.scripts, document.loads), (3, []))
+        self.assertEqual(text.count('>Pages that came<'), 1)
+        self.assertRegex(text, '<title>__libc_early_init: ')
+        self.assertNotIn('Flame graphs', self.page_text(RECORDING))
+
+    def page_text(self, recording):
+        (self.directory / 'page.html').unlink()
+        return self.page(recording).read_text()
 
     def test_it_replaces_nothing_unless_that_is_asked_for(self):
         path = self.page()
@@ -146,6 +159,19 @@ class InABrowser(Page):
             self.assertEqual(len(shown), 1)
             self.assertIn('[103]', shown[0])
             self.assertEqual(browser.run('document.querySelectorAll("section:not(.hidden) svg").length'), 1)
+
+    def test_flame_graph(self):
+        with self.opened(self.page(WITH_STACKS)) as browser:
+            boxes = """document.querySelectorAll('.flame .panel')[0].querySelectorAll('.box')"""
+            width = f"""[...{boxes}].find(box => box.querySelector('title').textContent.startsWith('__libc_early_init: ')).querySelector('rect').width.baseVal.value"""
+            before, whole = browser.run(width), browser.run(f"{boxes}[0].querySelector('rect').width.baseVal.value")
+            self.assertLess(before, whole)
+            browser.run(f"""[...{boxes}].find(box => box.querySelector('title').textContent.startsWith('__libc_early_init: '))
+                            .dispatchEvent(new MouseEvent('click', {{bubbles: true}}))""")
+            self.assertAlmostEqual(browser.run(width), whole, delta=0.01)
+            browser.run("document.querySelector('.flame input').focus()")
+            browser.call('Input.insertText', text='early_init')
+            self.assertGreater(browser.run("document.querySelectorAll('.flame .hit').length"), 0)
 
     def test_light_dark_and_paper(self):
         with self.opened(self.page()) as browser:

@@ -14,6 +14,7 @@
 #include "core/shared_memory.h"
 #include "core/text.h"
 #include "course.h"
+#include "flame_svg.h"
 #include "markup.h"
 #include "report_page.h"
 #include "report_parts.h"
@@ -362,6 +363,7 @@ std::string report_html(const Report &report) {
     out += "<noscript><p class=\"bad\">Charts and sorting need the script of this page.</p></noscript>\n";
     for (std::size_t i = 0; i < page.processes.size(); ++i)
         out += process_section(i, page);
+    if (report.stacks.period > 0) out += "<h2>Flame graphs</h2>\n" + flame_svg(report);
     out += "<h2>All figures</h2>\n" + figure_rows(page);
     out += kHowToRead;
     out += fmt::format(

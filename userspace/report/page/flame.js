@@ -2,8 +2,9 @@
 // A click on a box widens it to the whole panel; a click on the lowest box resets. The search marks all boxes whose name
 // contains the words, and shows their share of each panel.
 (() => {
-  const LEFT = +document.documentElement.dataset.x, WIDTH = +document.documentElement.dataset.w, CHARACTER = 7.3;
-  const panels = [...document.querySelectorAll('.panel')].map(panel => ({
+  const root = document.querySelector('svg.flame');
+  const LEFT = +root.dataset.x, WIDTH = +root.dataset.w, CHARACTER = 7.3;
+  const panels = [...root.querySelectorAll('.panel')].map(panel => ({
     heading: panel.querySelector('.name').textContent,
     boxes: [...panel.querySelectorAll('.box')].map(element => {
       const title = element.querySelector('title').textContent;
@@ -45,12 +46,12 @@
       }
       shares.push(panel.heading.split(' ').pop() + ' ' + (sum / WIDTH * 100).toFixed(1) + ' %');
     }
-    document.querySelector('.found').textContent = sought === '' ? '' : shares.join(', ');
+    root.querySelector('.found').textContent = sought === '' ? '' : shares.join(', ');
   }
 
   for (const panel of panels)
     for (const box of panel.boxes)
       box.element.addEventListener('click', () => zoom(panel, box));
-  const field = document.querySelector('input');
+  const field = root.querySelector('input');
   field.addEventListener('input', () => search(field.value));
 })();
