@@ -36,8 +36,8 @@ void Collector::samples(const core::event::Samples &samples) {
 
 void Collector::note(const exporters::UpdateRow &row) {
     if (profile_.period == 0) return;
-    if (row.member && !core::in_rss(*row.member)) {
-        if (row.sample >= 0) waiting_.erase(static_cast<std::uint64_t>(row.sample));
+    if (!row.known || (row.member && !core::in_rss(*row.member))) {
+        if (row.sample >= 0) profile_.samples -= waiting_.erase(static_cast<std::uint64_t>(row.sample));
         return;
     }
     if (row.pages) {

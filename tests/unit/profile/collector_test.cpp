@@ -167,6 +167,22 @@ TEST(Collector, SamplesOfUnknownAmountsCountAsUnmatched) {
     EXPECT_EQ(collector.take().unmatched, 3U);
 }
 
+TEST(Collector, SamplesOfUntracedMmsAndOfSwapDoNotCount) {
+    Collector collector;
+    collector.begin(1);
+    collector.samples(samples({1, 1, 1}));
+    exporters::UpdateRow untraced = update(11, 1, 0), swap = update(11, 1, 1);
+    untraced.known = false;  // a command before its exec
+    swap.member = core::Member::Swap;
+    collector.note(untraced);
+    collector.note(swap);
+    collector.note(update(11, 1, 2));
+    collector.stacks(stacks({0, 0, 0}));
+    const Profile profile = collector.take();
+    EXPECT_EQ(profile.samples, 1U);
+    EXPECT_EQ(profile.unmatched, 0U);
+}
+
 TEST(Apportion, SumsUpToTheWhole) {
     EXPECT_EQ(apportion(10, {1, 1, 1}), (std::vector<std::int64_t>{4, 3, 3}));
     EXPECT_EQ(apportion(7, {0, 2}), (std::vector<std::int64_t>{0, 7}));
