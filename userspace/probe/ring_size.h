@@ -7,13 +7,25 @@
 
 namespace rsslag::probe {
 
-/// The size of each ring, and of each update buffer. `ring`: as requested, or 0; then `buffers` of them together take
-/// at most `memory`. If that is 0, too, they take at most 64 MiB, and 2 MiB each. Pure.
-constexpr std::size_t ring_size(std::size_t ring, std::size_t memory, std::size_t buffers) {
+/// The most that all buffers take if the user chooses nothing.
+inline constexpr std::size_t kMostInAll = std::size_t{64} << 20;
+
+/// The size of the ring of samples, an eighth of `memory` or, if that is 0, of kMostInAll; at most `most`. It has space
+/// for a sample with the largest stack. Pure.
+constexpr std::size_t sample_ring_size(std::size_t most, std::size_t memory) {
+    constexpr std::size_t kLeast = std::size_t{64} << 10;
+    return std::clamp(std::bit_floor((memory != 0 ? memory : kMostInAll) / 8), kLeast, std::bit_ceil(most));
+}
+
+/// The size of each ring, and of each update buffer. `ring`: as requested, or 0; then `buffers` of them together, and
+/// the `others` bytes of other rings, take at most `memory`. If that is 0, too, they take at most kMostInAll, and each
+/// 2 MiB. Pure.
+constexpr std::size_t ring_size(std::size_t ring, std::size_t memory, std::size_t buffers, std::size_t others = 0) {
     constexpr std::size_t kPage = 4096, kMiB = std::size_t{1} << 20;
-    constexpr std::size_t kMostInAll = 64 * kMiB, kUsual = 2 * kMiB, kMost = 1024 * kMiB;
+    constexpr std::size_t kUsual = 2 * kMiB, kMost = 1024 * kMiB;
     if (ring != 0) return std::max(ring, kPage);
-    const std::size_t share = std::bit_floor((memory != 0 ? memory : kMostInAll) / std::max<std::size_t>(buffers, 1));
+    const std::size_t all = (memory != 0 ? memory : kMostInAll) - others;
+    const std::size_t share = std::bit_floor(all / std::max<std::size_t>(buffers, 1));
     return std::clamp(share, kPage, memory != 0 ? kMost : kUsual);
 }
 

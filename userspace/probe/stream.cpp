@@ -128,14 +128,17 @@ Status StreamProbe::State::load(const Options &options) {
     skeleton->rodata->sample_period = options.samples.period;
     skeleton->rodata->sample_seed = options.samples.seed;
     skeleton->rodata->sample_stack_bytes = options.samples.stack_bytes;
-    bpf_map__set_max_entries(skeleton->maps.samples,
-                             static_cast<std::uint32_t>(std::bit_ceil(options.samples.ring_bytes)));
+    if (options.samples.period > 0) {
+        sample_ring_bytes = sample_ring_size(options.samples.ring_bytes, options.memory_bytes);
+        bpf_map__set_max_entries(skeleton->maps.samples, static_cast<std::uint32_t>(sample_ring_bytes));
+    }
     skeleton->bss->filter.follow = options.follow ? 1 : 0;
     bpf_map__set_max_entries(skeleton->maps.fault_slots, fault_count);
     bpf_map__set_max_entries(skeleton->maps.cpus, static_cast<std::uint32_t>(cpus));
     bpf_map__set_max_entries(skeleton->maps.runs, static_cast<std::uint32_t>(cpus));
     const bool buffers = bpf_map__autocreate(skeleton->maps.updates) && count == static_cast<std::uint32_t>(cpus);
-    const std::size_t size = ring_size(options.ring_bytes, options.memory_bytes, buffers ? 2 * count : count);
+    const std::size_t size =
+        ring_size(options.ring_bytes, options.memory_bytes, buffers ? 2 * count : count, sample_ring_bytes);
     if (buffers) {
         update_places = size / sizeof(rsslag_update);
         skeleton->rodata->update_places = static_cast<std::uint32_t>(update_places);
@@ -157,7 +160,6 @@ Status StreamProbe::State::load(const Options &options) {
     if (options.samples.period > 0) {
         sample_ring.reset(ring_buffer__new(bpf_map__fd(skeleton->maps.samples), append_sample, &sample_sink, nullptr));
         if (!sample_ring) return refused(errno);
-        sample_ring_bytes = std::bit_ceil(options.samples.ring_bytes);
     }
     if (options.counting && bpf_map__fd(skeleton->maps.runs) >= 0) {
         emitted_sequence.resize(static_cast<std::size_t>(cpus));

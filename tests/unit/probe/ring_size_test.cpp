@@ -21,6 +21,19 @@ TEST(RingSize, LetsNoNumberOfCpusTakeMoreThanTheSum) {
     EXPECT_EQ(ring_size(0, 0, 64), kMiB) << "32 rings, each with an update buffer";
 }
 
+TEST(RingSize, TheRingOfSamplesIsPartOfTheSum) {
+    EXPECT_EQ(sample_ring_size(8 * kMiB, 0), 8 * kMiB);
+    EXPECT_EQ(sample_ring_size(8 * kMiB, 1024 * kMiB), 8 * kMiB);
+    EXPECT_EQ(sample_ring_size(8 * kMiB, kMiB), kMiB / 8);
+    for (const std::size_t memory : {std::size_t{0}, kMiB, 3 * kMiB, 16 * kMiB}) {
+        for (std::size_t buffers = 1; buffers <= 64; ++buffers) {
+            const std::size_t samples = sample_ring_size(8 * kMiB, memory);
+            const std::size_t all = ring_size(0, memory, buffers, samples) * buffers + samples;
+            EXPECT_LE(all, memory != 0 ? memory : 64 * kMiB) << buffers;
+        }
+    }
+}
+
 TEST(RingSize, IsAsRequested) {
     EXPECT_EQ(ring_size(8 * kMiB, 0, 64), 8 * kMiB);
     EXPECT_EQ(ring_size(1, 0, 2), 4096U);
