@@ -161,7 +161,8 @@ def main():
         return 77
     failed = 0
     widths = {}
-    for run in runs_of(options):
+    runs = list(runs_of(options))
+    for run in runs:
         name = f'{run["mode"]}, {run["threads"]} {"pinned" if run["pinned"] else "free"} threads, {" ".join(run["kinds"])}'
         try:
             wrong, found, lost = try_run(options, run)
@@ -170,7 +171,8 @@ def main():
         widths.setdefault((run['mode'], run['kinds'], name), []).extend(found)
         failed += bool(wrong)
         for line in wrong:
-            print(f'known truth: {name}: {line}' + (f' (lost {lost})' if lost else ''))
+            print(f'known truth: {name}: {line}' + (f' (lost {lost})' if lost else ''), flush=True)
+        print(f'run {run["number"]} of {len(runs)}, {name}: {"wrong" if wrong else "right"}', flush=True)
     for (mode, kinds, name), found in widths.items():
         if found:
             touched = options.rounds * PAGES * len(kinds)
