@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "memory/mem_document.h"
 
-#include <pwd.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "memory/used_reader.h"
 #include "procfs/process.h"
+#include "procfs/user_names.h"
 
 namespace rsslag::memory {
 namespace {
@@ -16,8 +15,7 @@ using core::Error;
 using core::Kind;
 
 std::string user_name(const procfs::User &user) {
-    const passwd *const entry = getpwuid(user.uid);
-    return entry != nullptr ? std::string(entry->pw_name) : std::to_string(user.uid);
+    return procfs::UserNames().of(user.uid);
 }
 
 std::vector<MemRow> rows_of_files(std::map<std::string, procfs::FileUse> files) {

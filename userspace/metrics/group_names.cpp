@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "metrics/group_names.h"
 
-#include <pwd.h>
-
 #include <array>
 
 #include "procfs/process.h"
@@ -48,15 +46,6 @@ std::string unit_of(std::string_view cgroup) {
     return std::string(slice.empty() ? "none" : slice);
 }
 
-std::string GroupNames::user(uid_t uid) {
-    const auto [at, unseen] = users_.try_emplace(uid);
-    if (unseen) {
-        const passwd *const entry = getpwuid(uid);
-        at->second = entry != nullptr ? std::string(entry->pw_name) : std::to_string(uid);
-    }
-    return at->second;
-}
-
 std::optional<std::string> GroupNames::read(const core::ProcessTotal &process) {
     const auto opened =
         process.tgid > 0 ? procfs::Process::open(process.tgid) : core::Result<procfs::Process>(core::Error{});
@@ -67,7 +56,7 @@ std::optional<std::string> GroupNames::read(const core::ProcessTotal &process) {
     }
     if (by_ == By::User) {
         const auto task = opened->memory_task();
-        return task ? std::optional(user(task->status.real_uid)) : std::nullopt;
+        return task ? std::optional(users_.of(task->status.real_uid)) : std::nullopt;
     }
     const auto text = opened->read_of_memory_task("cgroup");
     auto cgroup = text ? procfs::parse_cgroup(text->bytes) : std::nullopt;

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/reading.h"
+#include "procfs/user_names.h"
 
 namespace rsslag::metrics {
 
@@ -33,10 +31,9 @@ class GroupNames {
 
   private:
     std::optional<std::string> read(const core::ProcessTotal &process);
-    std::string user(uid_t uid);
 
     By by_;
-    std::map<uid_t, std::string> users_;
+    procfs::UserNames users_;
 };
 
 }  // namespace rsslag::metrics
