@@ -30,6 +30,8 @@ ProcessReading process_reading_of(const RawReading &raw, const Machine &machine,
     out.start_ticks = raw.start_ticks;
     out.uid = raw.uid;
     out.comm = raw.comm;
+    out.ppid = raw.ppid;
+    out.command_line = raw.command_line;
     out.threads_count = raw.threads_count;
     out.leader_gone = raw.leader_gone;
     out.mm_id = mm_id(id_key, reading.mm);

@@ -22,8 +22,10 @@ struct ProcessReading {
     int pid = 0;
     std::optional<int> host_pid;
     std::uint64_t start_ticks = 0;
-    std::uint32_t uid = 0;  ///< real
-    std::string comm;       ///< raw bytes
+    std::uint32_t uid = 0;     ///< real
+    std::string comm;          ///< raw bytes
+    int ppid = 0;              ///< as RawReading::ppid
+    std::string command_line;  ///< as RawReading::command_line
     std::int64_t threads_count = 0;
     bool leader_gone = false;  ///< the main thread has ended: /proc/PID/stat, statm and status show no memory
     std::string mm_id;         ///< opaque; equal for processes that share an mm

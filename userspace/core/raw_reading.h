@@ -25,6 +25,8 @@ struct RawReading {
     std::uint64_t started_ns = 0;  ///< CLOCK_MONOTONIC, as of records; 0: not recorded
     std::uint32_t uid = 0;         ///< real
     std::string comm;              ///< raw bytes
+    int ppid = 0;  ///< of the parent process; 0: it is not visible in rsslag's PID namespace, or not recorded
+    std::string command_line;  ///< raw bytes, arguments separated by spaces; empty: not read, or not recorded
     std::int64_t threads_count = 0;
     int cpus_online = 0;       ///< at the time of the reading; 0: not recorded
     bool leader_gone = false;  ///< the main thread has ended: /proc/PID/stat, statm and status show no memory

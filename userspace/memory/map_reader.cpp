@@ -67,16 +67,6 @@ void add_nodes(const procfs::Process &process, const std::vector<procfs::Mapping
     }
 }
 
-std::string arguments(const procfs::Process &process) {
-    auto text = process.read_of_memory_task("cmdline");
-    if (!text) return "";
-    std::string command_line = std::move(text->bytes);
-    while (!command_line.empty() && command_line.back() == '\0')
-        command_line.pop_back();
-    std::replace(command_line.begin(), command_line.end(), '\0', ' ');
-    return command_line;
-}
-
 /// Reads smaps and, immediately before it, the files that top reads.
 core::Result<procfs::OwnWalk> walk(const procfs::Process &process, MappedProcess &out) {
     const auto statm = process.statm();
@@ -229,7 +219,7 @@ core::Result<MappedProcess> MapReader::read(const procfs::Process &process) {
     out.comm = stat->comm;
     if (auto exe = process.exe()) out.exe = *std::move(exe);
     if (auto program = procfs::program_path(process)) out.program = *std::move(program);
-    out.cmdline = arguments(process);
+    out.cmdline = procfs::command_line(process);
     if (const auto meminfo = procfs::read_meminfo()) out.top.mem_total = meminfo->total;
     procfs::Devices devices = devices_;
     add_mounts(process, devices);

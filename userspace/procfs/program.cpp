@@ -94,6 +94,16 @@ core::Result<std::string> program_path(const Process &process) {
     return exe;
 }
 
+std::string command_line(const Process &process) {
+    auto text = process.read_of_memory_task("cmdline");
+    if (!text) return "";
+    std::string arguments = std::move(text->bytes);
+    while (!arguments.empty() && arguments.back() == '\0')
+        arguments.pop_back();
+    std::replace(arguments.begin(), arguments.end(), '\0', ' ');
+    return arguments;
+}
+
 bool has_name(const Process &process, std::string_view comm, std::string_view name) {
     if (name.empty()) return false;
     if (comm == name) return true;

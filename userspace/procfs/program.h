@@ -15,6 +15,10 @@ namespace rsslag::procfs {
 /// resolve to its own executable is ignored.
 core::Result<std::string> program_path(const Process &process);
 
+/// The arguments of a process, separated by spaces, raw bytes; empty if they cannot be read. Reading them takes the
+/// process's mmap_lock (fs/proc/base.c get_mm_cmdline).
+std::string command_line(const Process &process);
+
 /// Whether `name` names this process: it equals `comm` (from stat) or the base name of its program. If the executable
 /// cannot be read (another user's process), a name of more than 15 characters matches if it starts with `comm` and
 /// equals the base name in argv[0].

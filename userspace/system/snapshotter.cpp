@@ -19,6 +19,7 @@
 #include "procfs/memory_map.h"
 #include "procfs/pagemap.h"
 #include "procfs/process.h"
+#include "procfs/program.h"
 #include "procfs/stack_pointer.h"
 #include "system/machine.h"
 #include "system/own_cost.h"
@@ -83,6 +84,7 @@ struct Snapshotter::State {
     probe::SnapshotProbe probe;
     core::Calibration calibration;
     core::IdKey id_key;  ///< of the ids that stand for kernel addresses
+    bool command_lines = false;
 
     std::uint64_t begin_ns = 0;  ///< of the last counter reading
     std::uint64_t end_ns = 0;
@@ -124,8 +126,8 @@ core::Result<Snapshotter> Snapshotter::open(const SnapshotterOptions &options) {
     if (const core::Status dropped = options.dropped ? core::success() : keep_only(keep); !dropped)
         return dropped.error();
     auto walker = options.stop_waiting ? std::make_unique<Walker>(options.stop_waiting) : nullptr;
-    auto state =
-        std::make_unique<State>(State{std::move(host), std::move(*probe), *calibration, {}, 0, 0, std::move(walker)});
+    auto state = std::make_unique<State>(
+        State{std::move(host), std::move(*probe), *calibration, {}, options.command_lines, 0, 0, std::move(walker)});
     if (getrandom(&state->id_key, sizeof(state->id_key), 0) != sizeof(state->id_key)) {
         return Error{Kind::Internal, "cannot get a random number from the kernel", 0, ""};
     }
@@ -154,9 +156,12 @@ std::optional<Error> Snapshotter::State::bracket(const procfs::Process &process,
     bracket.readings.push_back(std::move(*before));
     take_counted(process, out);
     if (walk) {
-        const Walked walked = locked(process, walk_any).value_or(Walked{});
-        bracket.walk_state = walked.state;
-        bracket.walk = walked.walk;
+        auto walked = locked(process, [named = command_lines](const procfs::Process &of) {
+            return std::pair(walk_any(of), named ? procfs::command_line(of) : std::string());
+        });
+        bracket.walk_state = walked ? walked->first.state : core::WalkState::Skipped;
+        bracket.walk = walked ? walked->first.walk : std::nullopt;
+        if (walked) out.command_line = std::move(walked->second);
     }
     auto after = read(process.pid());
     if (!after) return after.error();
@@ -173,6 +178,7 @@ std::optional<Error> Snapshotter::State::fill_in(const procfs::Process &process,
     out.start_ticks = stat.start_ticks;
     out.started_ns = out.counters().started_ns;
     out.comm = stat.comm;
+    out.ppid = stat.ppid;
     out.threads_count = end->num_threads;
     out.leader_gone = end->zombie();
     out.cpus_online = cpus_online();

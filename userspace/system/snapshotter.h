@@ -28,6 +28,7 @@ struct SnapshotterOptions {
     std::vector<cap_value_t> capabilities;  ///< to keep in addition, for the caller
     bool walks = true;                      ///< keep CAP_SYS_PTRACE, for smaps of other users' processes
     bool calibrated = true;                 ///< determine which files of /proc are exact; false: all are Unknown
+    bool command_lines = false;             ///< each walk also reads the arguments of the process
     bool dropped = false;  ///< do not drop capabilities: the caller has done so before it started other threads
     /// Called repeatedly while a walk waits for a target's mmap_lock; if it returns true, the walk is abandoned soon
     /// (see Walker). Walks then run on a thread of their own, which may continue. Empty: the caller waits for every

@@ -247,6 +247,7 @@ core::Result<std::unique_ptr<Source>> open_live_source(const LiveOptions &option
     readings.dropped = options.dropped;
     readings.calibrated = options.calibrated;
     readings.stop_waiting = options.stop_waiting;
+    readings.command_lines = options.command_lines;
     readings.traits = &*traits;
     auto snapshotter = system::Snapshotter::open(readings);
     if (!snapshotter) return snapshotter.error();

@@ -20,6 +20,7 @@ struct LiveOptions {
     bool calibrated = true;                   ///< as SnapshotterOptions::calibrated
     bool dropped = false;                     ///< as SnapshotterOptions::dropped
     std::function<bool()> stop_waiting = {};  ///< as SnapshotterOptions::stop_waiting
+    bool command_lines = false;               ///< as SnapshotterOptions::command_lines
 };
 
 /// Attaches the probes to the running kernel; no process is traced yet. Kind::Unsupported in a build without the

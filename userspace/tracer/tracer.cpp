@@ -99,7 +99,8 @@ core::Result<Tracer> Tracer::open(Options options) {
                                     .names = options.names,
                                     .calibrated = options.calibrated,
                                     .dropped = options.dropped,
-                                    .stop_waiting = options.stop_waiting});
+                                    .stop_waiting = options.stop_waiting,
+                                    .command_lines = options.for_screen});
     if (!source) return source.error();
     return over(std::move(*source), std::move(options));
 }
