@@ -202,6 +202,7 @@ void Analyzer::State::operator()(event::TickEnd &event) {
         auto tick = compared(taken, event.until_ns.value_or(taken.reading.end_ns + kWiderNs));
         if (tick) reported.push_back(std::move(*tick));
     }
+    if (recent) add_extremes_of_all();
     end_tick();
     if (recent) recent->forget_until(now.t_ns, ledger);
     flush_log.clear();

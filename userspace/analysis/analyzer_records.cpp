@@ -82,6 +82,8 @@ void Analyzer::State::apply(const rsslag_task &task) {
     if (task.kind == RSSLAG_EXEC) start_at_exec(task);
     ledger.apply(task);
     if (recent) recent->note(task, parent ? parent->tgid : 0);
+    if (parent && task.kind == RSSLAG_NEWTASK && task.tid == task.tgid && ledger.group(task.tgid))
+        forked_by[task.tgid] = parent->tgid;
     if (records != nullptr) lines.add(core::TaskLine{since_start(task.t_ns), task}, 0);
     take_settled();
 }

@@ -88,6 +88,7 @@ struct Analyzer::State {
     std::unordered_map<std::uint64_t, rsslag_update> open;  ///< updates with unsettled amounts, by ticket; for_screen
     SettledQueue<std::variant<core::EventLine, core::TaskLine>> lines;
     std::optional<RecentGrowth> recent;  ///< for_screen
+    std::map<int, int> forked_by;        ///< by host TGID: the PID of the parent, of living processes; for_screen
     /// By time: changes and listings that are not emitted yet, because no later record was applied.
     std::multimap<std::uint64_t, std::variant<core::MappingChange, core::MappingListing>> mappings;
     std::size_t mapping_bytes = 0;  ///< approximate size of these
@@ -154,6 +155,7 @@ struct Analyzer::State {
     void emit_mappings(std::uint64_t until_ns);
     bool keeps_mappings() const { return records != nullptr || recent; }
     core::RecentGrowth recent_of(const core::MmView &mm);
+    void add_extremes_of_all();
     /// Emits mapping changes up to `t_ns`. They must come before a record of that time.
     void catch_up_mappings(std::uint64_t t_ns) {
         if (!mappings.empty() && mappings.begin()->first <= t_ns) emit_mappings(t_ns);

@@ -148,6 +148,7 @@ void Analyzer::State::finish(const core::Ended &over) {
     if (over.group.state == core::State::Exited) {
         gone.add(std::move(entry.summary), over.group.host_tgid == command);
         traced.erase(over.group.host_tgid);
+        forked_by.erase(over.group.host_tgid);
     } else {
         finish_image(entry, forked);
     }
@@ -174,6 +175,7 @@ void Analyzer::State::close_running() {
 /// What a fork held before its first exec belongs to its parent's program: it gets a summary row of its own.
 void Analyzer::State::finish_image(Traced &entry, bool forked) {
     entry.walked.reset();
+    entry.last.command_line.clear();
     entry.updates_before.clear();
     entry.image++;
     if (forked) {
@@ -211,6 +213,12 @@ core::Extremes Analyzer::State::since_start(core::Extremes extremes) const {
         for (core::Instant &at : *each)
             at.t_ns = since_start(at.t_ns);
     return extremes;
+}
+
+void Analyzer::State::add_extremes_of_all() {
+    const core::Extremes all = since_start(ledger.extremes());
+    for (core::Tick &tick : reported)
+        if (tick.read) tick.all = all;
 }
 
 void Analyzer::State::count(Traced &entry, core::Tick &tick) {
@@ -266,6 +274,10 @@ std::optional<core::Tick> Analyzer::State::compared(Taken &taken, std::uint64_t 
     const bool chosen = options.for_screen && core::tasks_cache(facts.machine.scheme);
     if (!chosen) tick.process.unlisted_tasks = std::exchange(tick.process.tasks, {}).size();  // the ledger lists them
     tick.process.mm_id = core::mm_id(facts.id_key, mm->mm, mm->generation);
+    if (const auto parent = forked_by.find(group.host_tgid); tick.process.ppid == 0 && parent != forked_by.end())
+        tick.process.ppid = parent->second;
+    if (tick.process.command_line.empty() && tick.process.comm == entry.last.comm)
+        tick.process.command_line = entry.last.command_line;
     keep_walk(entry, tick);
     tick.updates_before = std::move(entry.updates_before);
     entry.updates_before.clear();

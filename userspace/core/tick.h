@@ -64,8 +64,10 @@ struct Tick {
     /// For ThreadChoice::Changed: the update count of each thread at the previous tick, by host TID.
     std::map<int, std::uint64_t> updates_before;
     OwnCost own;
-    std::uint64_t emitted = 0;              ///< records of all processes, lost ones included, counted in the kernel
-    std::optional<RecentGrowth> recent;     ///< only for a screen
+    std::uint64_t emitted = 0;           ///< records of all processes, lost ones included, counted in the kernel
+    std::optional<RecentGrowth> recent;  ///< only for a screen
+    /// The extremes so far of the sum of all mms, as Summary::all; only for a screen, with a reading.
+    std::optional<Extremes> all;
     std::vector<LoggedFlush> last_flushes;  ///< of this mm since the last tick, ascending; only for a screen
 };
 
@@ -106,6 +108,7 @@ struct Summary : Totals {
         std::uint64_t processes = 0;
         std::uint64_t programs = 0;  ///< the number of their programs, without image 0
         Pages peak_lag;              ///< the largest of all
+        Pages peak, peaks;           ///< of the highest peaks of all: the largest, and the sum
         bool approximate = false;    ///< Extremes::approximate() of one of them
         std::map<std::string, std::uint64_t> verdicts;
     } left_out;

@@ -511,5 +511,67 @@ TEST(AnalyzerStop, IsHeededWithinAnEvent) {
     EXPECT_LE(analyzer.summary()->updates, 1024U);
 }
 
+/// A reading of a child of kPid, which the parent's number is part of or not.
+event::Reading reading_of_child(std::uint64_t t_ns, int child, std::uint64_t mm, int ppid) {
+    event::Reading taken = reading(t_ns, 300);
+    core::RawReading &raw = *taken.reported;
+    taken.host_tgid = raw.pid = child;
+    raw.ppid = ppid;
+    core::CounterReading counters = raw.counters();
+    counters.mm = mm;
+    counters.tasks = {core::test::task(child, {})};
+    counters.tasks[0].tgid = counters.tasks[0].host_tgid = child;
+    raw.bracket.readings = {counters};
+    return taken;
+}
+
+TEST(AnalyzerForScreen, KnowsTheParentFromTheForkIfTheReadingDoesNot) {
+    constexpr int kChild = kPid + 10;
+    constexpr std::uint64_t kChildsMm = kMm + 0x1000;
+    for (const int recorded : {0, 99}) {
+        for (const bool for_screen : {false, true}) {
+            TickAnalyzer analyzer(facts(), {.threads = {}, .for_screen = for_screen});
+            analyzer.apply(attach(ms(1)));
+            rsslag_task fork{};
+            fork.kind = RSSLAG_NEWTASK;
+            fork.flags = RSSLAG_TRACED;
+            fork.tid = fork.ns_tid = fork.tgid = fork.ns_tgid = kChild;
+            fork.parent = kPid + 1;  // its second thread
+            fork.t_ns = kStart + ms(5);
+            fork.mm = kChildsMm;
+            event::Records records;
+            append(records, fork);
+            analyzer.apply(std::move(records));
+            analyzer.apply(until(ms(40)));
+            analyzer.apply(reading_of_child(ms(50), kChild, kChildsMm, recorded));
+            const auto ticks = analyzer.apply(tick_end(ms(60)));
+            ASSERT_EQ(ticks.size(), 1U);
+            EXPECT_EQ(ticks[0].process.pid, kChild);
+            EXPECT_EQ(ticks[0].process.ppid, recorded != 0 ? recorded : for_screen ? kPid : 0);
+            EXPECT_EQ(ticks[0].all.has_value(), for_screen);
+            // The parent's 1,000 pages and those of the child.
+            if (!for_screen) continue;
+            EXPECT_EQ(ticks[0].all->most.to, Pages{1'000} + ticks[0].extremes.most.to);
+        }
+    }
+}
+
+TEST(AnalyzerForScreen, KeepsTheCommandLineBetweenWalks) {
+    TickAnalyzer analyzer(facts(), {.threads = {}, .for_screen = true});
+    analyzer.apply(attach(ms(1)));
+    std::vector<std::string> lines;
+    for (const char *read : {"worker -a", "", "worker -b", ""}) {
+        const std::uint64_t now = ms(50) * (lines.size() + 1);
+        analyzer.apply(until(now - ms(10)));
+        event::Reading taken = reading(now, 1000);
+        taken.reported->command_line = read;
+        analyzer.apply(std::move(taken));
+        const auto ticks = analyzer.apply(tick_end(now + ms(1)));
+        ASSERT_EQ(ticks.size(), 1U);
+        lines.push_back(ticks[0].process.command_line);
+    }
+    EXPECT_EQ(lines, (std::vector<std::string>{"worker -a", "worker -a", "worker -b", "worker -b"}));
+}
+
 }  // namespace
 }  // namespace rsslag::analysis
