@@ -243,7 +243,11 @@ class Names(TracingTest):
         for pid, name in zip(pids, NAMES):
             self.assertEqual(undo(comms[pid]), kept(name))
             self.assertEqual({row['comm'] for row in rows if row['pid'] == str(pid)}, {comms[pid]})
-            self.assertIn(f'{comms[pid]} [{pid}] running: ', runs['lines'].out)
+            self.assertRegex(runs['lines'].out, rf'(?m)^\S+ +{pid} {re.escape(comms[pid])} ')
+        table = re.findall(r' running +(\d+) (.*)', runs['lines'].out)
+        self.assertEqual(len(table), 10)
+        for pid, comm in table:
+            self.assertEqual(comm, comms[int(pid)])
 
     def test_of_threads_that_come_and_go(self):
         """Records contain thread names, too: thread_start, rename, thread_end."""

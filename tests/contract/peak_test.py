@@ -253,7 +253,7 @@ class Peak(TracingTest):
             assert_valid(self, 'report', report)
             self.assert_images(ranged(report['processes']), pids)
             self.assertRegex(rsslag('report', file).out, rf'\w+ \[{pids[1]}\] image 0: rss from ')
-            self.assertRegex(rsslag('replay', file, '--format', 'lines').out, rf'\w+ \[{pids[1]}\] image 0: ')
+            self.assertRegex(rsslag('replay', file, '--format', 'lines').out, rf' image 0 +{pids[1]} python')
             self.assertEqual(rsslag('report', '--assert', 'processes==4', file).status, 0)
 
     def test_what_a_fork_held_is_no_peak_to_assert(self):

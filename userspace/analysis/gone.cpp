@@ -11,6 +11,7 @@ namespace rsslag::analysis {
 namespace {
 
 constexpr std::size_t kMostKept = 2000;
+constexpr std::size_t kHighestPeaks = 10;
 
 }  // namespace
 
@@ -20,6 +21,8 @@ void Gone::add(core::Summary::Process process, bool always) {
 }
 
 void Gone::find_foremost() {
+    // Of processes with equal values the latest ones are kept.
+    std::sort(kept_.begin(), kept_.end(), [](const Ended &a, const Ended &b) { return a.number > b.number; });
     std::vector<const core::Extremes *> all;
     for (Ended &each : kept_) {
         each.foremost = false;
@@ -27,6 +30,16 @@ void Gone::find_foremost() {
     }
     for (const std::size_t at : exporters::foremost(all))
         kept_[at].foremost = true;
+    // The summary has a table of the highest peaks. What a fork held before its first exec was its parent's.
+    std::vector<Ended *> by_peak;
+    for (Ended &each : kept_)
+        if (each.process.extremes.image != 0) by_peak.push_back(&each);
+    const auto rest = by_peak.begin() + static_cast<std::ptrdiff_t>(std::min(kHighestPeaks, by_peak.size()));
+    std::partial_sort(by_peak.begin(), rest, by_peak.end(), [](const Ended *a, const Ended *b) {
+        return std::tie(b->process.extremes.most.to, b->number) < std::tie(a->process.extremes.most.to, a->number);
+    });
+    for (auto each = by_peak.begin(); each != rest; ++each)
+        (*each)->foremost = true;
 }
 
 void Gone::leave_out(std::size_t most) {
@@ -42,6 +55,8 @@ void Gone::leave_out(std::size_t most) {
         left_out_.processes++;
         left_out_.programs += each->process.extremes.image != 0 ? 1 : 0;
         left_out_.peak_lag = std::max(left_out_.peak_lag, each->process.extremes.lag);
+        left_out_.peak = std::max(left_out_.peak, each->process.extremes.most.to);
+        left_out_.peaks += each->process.extremes.most.to;
         left_out_.approximate = left_out_.approximate || each->process.extremes.approximate();
         for (const auto &[verdict, ticks] : each->process.verdicts)
             left_out_.verdicts[verdict] += ticks;

@@ -11,7 +11,7 @@ namespace rsslag::analysis {
 
 /// Keeps a bounded number of ended processes, those with the largest peak lag (among equals the latest), and sums up
 /// the others. A condition of --assert on what a process held, cached or grew by applies to all processes. So the
-/// process with the maximum of each such figure is kept, too.
+/// process with the maximum of each such figure is kept, too, and so are the ten with the highest peaks.
 class Gone {
   public:
     /// `always`: keeps the process even if its lag was small.
@@ -24,7 +24,7 @@ class Gone {
         core::Summary::Process process;
         std::uint64_t number = 0;
         bool always = false;
-        bool foremost = false;  ///< has the maximum of a figure that --assert can use
+        bool foremost = false;  ///< has one of the highest peaks, or the maximum of a figure that --assert can use
     };
     void leave_out(std::size_t most);
     void find_foremost();

@@ -169,6 +169,66 @@ void append_process(Out out, const Summary::Process &process, const Summary &sum
     fmt::format_to(out, "{}\n", parts(process.verdicts));
 }
 
+/// The peak for a column, marked if it is a range or a lower bound.
+std::string peak_column(const core::Extremes &extremes, const Summary &summary, const TextStyle &style) {
+    const core::Extreme &most = extremes.most;
+    const auto pages = [&](Pages p) { return column(p, summary.page_size, style); };
+    if (extremes.lossy) return (style.utf8 ? "\u2265" : ">=") + pages(most.from);
+    return (most.from == most.to ? "" : "~") + pages(most.to);
+}
+
+/// A table of the processes with the highest peaks, and a line with the sums of the others.
+void append_table(Out out, const Summary &summary, const TextStyle &style) {
+    constexpr std::size_t kRows = 10;
+    std::vector<const Summary::Process *> all;
+    for (const Summary::Process &process : summary.processes)
+        all.push_back(&process);
+    // What a fork held before its first exec was its parent's: it comes last.
+    const auto rank = [](const Summary::Process *process) {
+        return std::pair(process->extremes.image != 0, process->extremes.most.to);
+    };
+    std::stable_sort(all.begin(), all.end(), [&rank](const auto *a, const auto *b) { return rank(a) > rank(b); });
+    const auto heading = [&style](std::string_view word) { return fmt::format("{} {}", word, style.unit); };
+    fmt::format_to(out, "{:>13} {:>9} {:>12} {:>12} {:>12} {:<8} {:>7} COMM\n", heading("PEAK"), "AT", heading("FIRST"),
+                   heading("LAST"), heading("PEAK LAG"), "STATE", "PID");
+    const std::size_t shown = std::min(kRows, all.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+        const Summary::Process &process = *all[i];
+        const auto pages = [&](bool approximate, Pages p) {
+            return fmt::format("{}{}", core::approximate_mark(approximate), column(p, summary.page_size, style));
+        };
+        const core::Extremes &extremes = process.extremes;
+        fmt::format_to(
+            out, "{} {:>9} {} {} {} {:<8} {:>7} {}{}\n", right(peak_column(extremes, summary, style), 13),
+            duration(extremes.most.t_ns), right(pages(process.start_approximate, process.at_start.rss()), 12),
+            right(pages(process.final_approximate, process.last.rss()), 12),
+            right(pages(extremes.approximate(), extremes.lag), 12), core::state_text(process.state, extremes),
+            process.pid, core::printable(process.comm, style.utf8),
+            core::program_text(extremes, process.comm, style.utf8));
+    }
+    Summary::LeftOut rest = summary.left_out;
+    for (std::size_t i = shown; i < all.size(); ++i) {
+        const core::Extremes &extremes = all[i]->extremes;
+        ++rest.processes;
+        rest.peak = std::max(rest.peak, extremes.most.to);
+        rest.peaks += extremes.most.to;
+        rest.peak_lag = std::max(rest.peak_lag, extremes.lag);
+        rest.approximate = rest.approximate || extremes.approximate();
+    }
+    for (const Summary::Process *process : all)
+        for (const auto &[verdict, ticks] : process->verdicts)
+            rest.verdicts[verdict] += ticks;
+    const auto text = [&](Pages p) {
+        return fmt::format("{}{}", core::approximate_mark(rest.approximate), amount(p, summary.page_size, style));
+    };
+    if (rest.processes > 0) {
+        fmt::format_to(out, "and {} more, with peaks of at most {}, {} together, and a peak lag of at most {}\n",
+                       thousands(rest.processes), text(rest.peak), text(rest.peaks), text(rest.peak_lag));
+    }
+    if (const std::string verdicts = parts(rest.verdicts); !verdicts.empty())
+        fmt::format_to(out, "verdicts of all{}\n", verdicts);
+}
+
 std::string ended_text(const Summary &summary) {
     if (summary.ended_mms == 0)
         return summary.at_least() ? "no address space is known to have ended: records are missing"
@@ -243,14 +303,12 @@ std::string summary_text(const Summary &summary, const TextStyle &style) {
                    core::name(summary.scheme), thousands(summary.ticks), at_least(summary),
                    thousands(summary.updates + summary.updates_by_others), thousands(summary.updates_by_others),
                    thousands(summary.faults));
+    constexpr std::size_t kFew = 3;
+    const std::uint64_t processes = summary.processes.size() + summary.left_out.processes;
+    if (processes > kFew) append_table(out, summary, style);
     for (const Summary::Process &process : summary.processes)
-        append_process(out, process, summary, style);
-    if (summary.left_out.processes > 0) {
-        fmt::format_to(out, "and {} more that ended, whose peak lag was {}{} at most{}\n",
-                       thousands(summary.left_out.processes), core::approximate_mark(summary.left_out.approximate),
-                       amount(summary.left_out.peak_lag, summary.page_size, style), parts(summary.left_out.verdicts));
-    }
-    if (summary.processes.size() + summary.left_out.processes > 1)
+        if (processes <= kFew) append_process(out, process, summary, style);
+    if (processes > 1)
         text += core::tree_text(
             summary.all, [&](Pages p) { return amount(p, summary.page_size, style); }, duration(summary.all.most.t_ns));
     fmt::format_to(out, "{}{}\n", flushes_text(summary), direct_updates(summary));

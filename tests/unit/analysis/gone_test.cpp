@@ -43,6 +43,27 @@ TEST(Gone, LeavesOutWhoIsForemostInNothing) {
     EXPECT_EQ(summary.processes.size(), 2000U);
     EXPECT_EQ(summary.left_out.processes, kEnded - 2000U);
     EXPECT_EQ(summary.left_out.programs, kEnded - 2000U);
+    EXPECT_EQ(summary.left_out.peak, core::Pages{10'000});
+    EXPECT_EQ(summary.left_out.peaks, core::Pages{10'000LL * (kEnded - 2000)});
+}
+
+TEST(Gone, KeepsTheTenHighestPeaks) {
+    Gone gone;
+    for (int pid = 1; pid <= kEnded; ++pid) {
+        Process process;
+        process.pid = pid;
+        process.extremes.lag = core::Pages{pid};
+        process.extremes.most.from = process.extremes.most.to = core::Pages{kEnded - pid};
+        gone.add(std::move(process));
+    }
+    core::Summary summary;
+    gone.put(summary);
+    for (int pid = 1; pid <= 10; ++pid)
+        EXPECT_EQ(std::count_if(summary.processes.begin(), summary.processes.end(),
+                                [pid](const Process &process) { return process.pid == pid; }),
+                  1)
+            << pid;
+    EXPECT_EQ(summary.processes.size(), 2000U);
 }
 
 TEST(Gone, MarksThePeakLagOfThoseLeftOut) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <time.h>
@@ -251,10 +252,43 @@ TEST_F(SummaryText, IsNotCertainOfCountsAfterALoss) {
 TEST_F(SummaryText, SaysHowManyAreNotListed) {
     EXPECT_FALSE(contains(summary_text(thread_summary(), {}), " more that ended"));
     Summary summary = thread_summary();
-    summary.left_out = {12'345, 12'000, {6}, false, {{"agrees", 2}, {"moving", 1}}};
-    EXPECT_TRUE(contains(summary_text(summary, {}), "\nand 12,345 more that ended, whose peak lag was 24 kB at most"));
+    summary.left_out = {12'345, 12'000, {6}, {25}, {250}, false, {{"agrees", 2}, {"moving", 1}}};
+    EXPECT_TRUE(contains(summary_text(summary, {}),
+                         "\nand 12,345 more, with peaks of at most 100 kB, 1,000 kB together, "
+                         "and a peak lag of at most 24 kB\n"))
+        << summary_text(summary, {});
     summary.left_out.approximate = true;
-    EXPECT_TRUE(contains(summary_text(summary, {}), "\nand 12,345 more that ended, whose peak lag was ~24 kB at most"));
+    EXPECT_TRUE(contains(summary_text(summary, {}),
+                         " of at most ~100 kB, ~1,000 kB together, and a peak lag of at most "
+                         "~24 kB\n"));
+}
+
+TEST_F(SummaryText, IsATableOfTheTenHighestPeaksIfThereAreMany) {
+    Summary summary = cpu_summary();
+    const Summary::Process one = summary.processes.at(0);
+    summary.processes.clear();
+    for (int i = 1; i <= 14; ++i) {
+        Summary::Process process = one;
+        process.pid = 5'000 + i;
+        process.comm = fmt::format("worker-{:02}", i);
+        process.extremes.most.from = process.extremes.most.to = core::Pages{i * 100};
+        process.extremes.lag = core::Pages{i};
+        process.verdicts = {{"agrees", 3}};
+        summary.processes.push_back(process);
+    }
+    summary.processes[13].extremes.most.from = core::Pages{1'390};
+    summary.processes[12].extremes.lossy = true;
+    EXPECT_TRUE(is_golden(summary_text(summary, {}), "summary_many.txt"));
+    // Those without a row: 1 to 4.
+    EXPECT_TRUE(contains(summary_text(summary, {}),
+                         "\nand 4 more, with peaks of at most 1,600 kB, 4,000 kB together, and "
+                         "a peak lag of at most 16 kB\nverdicts of all (agrees 42)\n"))
+        << summary_text(summary, {});
+    // What a fork held before its exec was its parent's.
+    summary.processes[0].extremes.image = 0;
+    summary.processes[0].extremes.most.from = summary.processes[0].extremes.most.to = core::Pages{1 << 20};
+    EXPECT_FALSE(contains(summary_text(summary, {}), "worker-01"));
+    EXPECT_TRUE(contains(summary_text(summary, {}), "worker-05"));
 }
 
 TEST_F(SummaryText, IsAsciiAndHarmlessWhereTheLocaleIs) {
