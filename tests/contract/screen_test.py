@@ -252,5 +252,67 @@ class ScreenTest(TracingTest):
             self.assertNotIn(osc, body)
 
 
+@long_only('it reads a screen through tmux')
+@needs_tmux
+class ListTest(TracingTest):
+    """The list of several processes."""
+
+    def test_shows_what_two_processes_hold_together(self):
+        with Held('classic') as one, Held('few-pages') as other, Pane(160, 36) as pane:
+            ticks = live('-p', one.pid, '-p', other.pid, '--format', 'jsonl', '--duration', '100ms').documents()[:2]
+            exact = {tick['pid']: tick['exact']['rss'] for tick in ticks}
+            self.assertEqual(set(exact), {one.pid, other.pid})
+            pane.rsslag('live', '-p', one.pid, '-p', other.pid)
+            text = pane.until(lambda text: 'demo few-pages --hold' in text and '2 AGREES' in text)
+            self.assertIn(f'They hold {kb(sum(exact.values()), ticks[0])} together', text)
+            for pid, name in ((one.pid, 'demo classic --hold'), (other.pid, 'few-pages --hold')):
+                row = next(line for line in text.split('\n') if f' {pid} ' in line)
+                self.assertIn(kb(exact[pid], ticks[0]).removesuffix(' kB'), row)
+                self.assertIn(name, row)
+                self.assertIn('AGREES', row)
+            self.assertLess(text.index('demo classic'), text.index('few-pages'), 'the largest comes first')
+            pane.type('S')
+            pane.until(lambda text: 'by exact, reversed' in text and text.index('few-pages') < text.index('demo classic'))
+            pane.key('Down', 'Enter')
+            text = pane.until(lambda text: f'[{one.pid}]' in text and 'smaps_rollup' in text)
+            self.assertIn(f'It holds {kb(exact[one.pid], ticks[0])}.', text)
+            pane.key('Escape')
+            pane.until('They hold')
+            other.process.terminate()
+            text = pane.until('1 ended')
+            self.assertIn('; the highest peak ', text)
+            pane.type('q')
+            pane.until('tree peak')
+
+    def test_shows_children_below_their_parent_and_keeps_that_in_a_replay(self):
+        script = 'sh -c "sleep 100; true" & sleep 100 & echo started; wait'
+        directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, directory)
+        file = os.path.join(directory, 'tree.rsslag')
+
+        def is_tree(text, commands):
+            found = re.findall(r' (?:AGREES|MOVING|UNWALKED|EXPLAINED) +\S+ +\d+ (\S.*?)\s*$', text, re.M)
+            return len(found) == 4 and all(re.fullmatch(one, two) for one, two in zip(commands, found))
+
+        with Pane(160, 36) as pane:
+            pane.rsslag('live', '--follow', '--interval', '200ms', '--', 'sh', '-c', f"'{script}'")
+            pane.until('PROCESSES, by exact')
+            pane.type('vssssssss')
+            pane.until('by PID, as a tree')
+            command = ('sh -c sh -c .*', '├ sh -c sleep 100; true', '│ └ sleep 100', '└ sleep 100')
+            pane.until(lambda text: is_tree(text, command))
+            pane.type('qq')
+            pane.until('tree peak')
+            brief = script.replace('100', '3')
+            recorded = rsslag('record', '--follow', '--interval', '200ms', '-o', file, '--', 'sh', '-c', brief)
+            self.assertEqual(recorded.status, 0, recorded.raw_err)
+            pane.run('clear')
+            pane.rsslag('replay', file)
+            pane.until('PROCESSES, by exact')
+            pane.type('vssssssss')
+            pane.until(lambda text: is_tree(text, ('sh', '├ sh', '│ └ sleep', '└ sleep')))
+            pane.type('q')
+
+
 if __name__ == '__main__':
     contract.main()

@@ -217,8 +217,11 @@ core::Extremes Analyzer::State::since_start(core::Extremes extremes) const {
 
 void Analyzer::State::add_extremes_of_all() {
     const core::Extremes all = since_start(ledger.extremes());
-    for (core::Tick &tick : reported)
-        if (tick.read) tick.all = all;
+    for (core::Tick &tick : reported) {
+        if (!tick.read) continue;
+        tick.all = all;
+        tick.all_processes = groups.size() + newcomers.size();
+    }
 }
 
 void Analyzer::State::count(Traced &entry, core::Tick &tick) {

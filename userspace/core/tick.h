@@ -68,6 +68,7 @@ struct Tick {
     std::optional<RecentGrowth> recent;  ///< only for a screen
     /// The extremes so far of the sum of all mms, as Summary::all; only for a screen, with a reading.
     std::optional<Extremes> all;
+    std::size_t all_processes = 0;          ///< traced processes that were running; only for a screen, with a reading
     std::vector<LoggedFlush> last_flushes;  ///< of this mm since the last tick, ascending; only for a screen
 };
 

@@ -49,6 +49,12 @@ std::string column(core::Pages pages, const core::PageSize &page_size, const Tex
     return text;
 }
 
+std::string peak_column(const core::Extremes &extremes, const core::PageSize &page_size, const TextStyle &style) {
+    const core::Extreme &most = extremes.most;
+    if (extremes.lossy) return (style.utf8 ? "\u2265" : ">=") + column(most.from, page_size, style);
+    return (most.from == most.to ? "" : "~") + column(most.to, page_size, style);
+}
+
 std::string local_clock(std::chrono::system_clock::time_point time) {
     return fmt::format("{:%H:%M:%S}", fmt::localtime(std::chrono::system_clock::to_time_t(time)));
 }

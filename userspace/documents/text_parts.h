@@ -19,6 +19,9 @@ std::string amount(core::Pages pages, const core::PageSize &page_size, const Tex
 /// As amount() without the unit, for columns whose heading contains it.
 std::string column(core::Pages pages, const core::PageSize &page_size, const TextStyle &style);
 
+/// The highest rss, as column(): marked with "~" if it is the upper end of a range, with "≥" if it is a lower bound.
+std::string peak_column(const core::Extremes &extremes, const core::PageSize &page_size, const TextStyle &style);
+
 /// Local time: "14:03:22".
 std::string local_clock(std::chrono::system_clock::time_point time);
 

@@ -169,14 +169,6 @@ void append_process(Out out, const Summary::Process &process, const Summary &sum
     fmt::format_to(out, "{}\n", parts(process.verdicts));
 }
 
-/// The peak for a column, marked if it is a range or a lower bound.
-std::string peak_column(const core::Extremes &extremes, const Summary &summary, const TextStyle &style) {
-    const core::Extreme &most = extremes.most;
-    const auto pages = [&](Pages p) { return column(p, summary.page_size, style); };
-    if (extremes.lossy) return (style.utf8 ? "\u2265" : ">=") + pages(most.from);
-    return (most.from == most.to ? "" : "~") + pages(most.to);
-}
-
 /// A table of the processes with the highest peaks, and a line with the sums of the others.
 void append_table(Out out, const Summary &summary, const TextStyle &style) {
     constexpr std::size_t kRows = 10;
@@ -199,7 +191,7 @@ void append_table(Out out, const Summary &summary, const TextStyle &style) {
         };
         const core::Extremes &extremes = process.extremes;
         fmt::format_to(
-            out, "{} {:>9} {} {} {} {:<8} {:>7} {}{}\n", right(peak_column(extremes, summary, style), 13),
+            out, "{} {:>9} {} {} {} {:<8} {:>7} {}{}\n", right(peak_column(extremes, summary.page_size, style), 13),
             duration(extremes.most.t_ns), right(pages(process.start_approximate, process.at_start.rss()), 12),
             right(pages(process.final_approximate, process.last.rss()), 12),
             right(pages(extremes.approximate(), extremes.lag), 12), core::state_text(process.state, extremes),

@@ -215,7 +215,10 @@ class Layout {
             draw_help(grid_, {top, 0, bottom - top, columns}, state_);
             return;
         }
-        if (state_.has_command && state_.output) bottom -= draw_command(top, bottom, columns);
+        if (const int output = output_rows(state_, bottom - top); output > 0) {
+            bottom -= output;
+            draw_output(grid_, {bottom, 0, output, columns}, state_);
+        }
         if (state_.growth) {
             draw_growth(grid_, {top, 0, bottom - top, columns}, state_, process_, now_ns_);
             return;
@@ -229,14 +232,6 @@ class Layout {
     }
 
   private:
-    int draw_command(int top, int bottom, int columns) {
-        const int space = bottom - top;
-        const int rows = state_.typing ? space / 2 : std::clamp(space / 4, 2, 8);
-        if (space < 8) return 0;
-        draw_output(grid_, {bottom - rows, 0, rows, columns}, state_);
-        return rows;
-    }
-
     /// Chart on the left, readers above members on the right.
     int wide(int top, int bottom, int columns) {
         constexpr int kTables = 48;
@@ -426,6 +421,10 @@ void draw_one(Grid &grid, const Area &area, const LiveState &state, const Proces
 
 Grid LiveScreen::draw(Size size, std::chrono::milliseconds since_tick) const {
     Grid grid(size);
+    if (state_->lists() && !state_->all.processes.empty()) {
+        draw_list(grid, *state_, since_tick);
+        return grid;
+    }
     const Process *const process = state_->shown_process();
     if (process == nullptr) {
         grid.put(0, 0,

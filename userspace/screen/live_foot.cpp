@@ -21,6 +21,30 @@ std::vector<std::string> live_help() {
 
 }  // namespace
 
+int output_rows(const LiveState &state, int space) {
+    constexpr int kLeast = 8;
+    if (!state.has_command || !state.output || space < kLeast) return 0;
+    if (state.typing) return space / 2;
+    const auto lines = static_cast<int>(std::min<std::size_t>(state.command.lines.size(), 100));
+    const bool empty = lines == 0 && state.command.running;
+    return empty ? 0 : std::min(lines + 1, std::clamp(space / 4, 2, 8));
+}
+
+bool draw_typing(Grid &grid, const LiveState &state) {
+    const int row = grid.size().rows - 1;
+    if (state.filtering) {
+        const bool lists = state.lists();
+        grid.put(row, 0,
+                 fmt::format(" filter by {}: {}_   Enter keeps it, Esc drops it",
+                             lists ? "name, command, user or PID" : "name or TID",
+                             core::printable(lists ? state.choices.filter : state.filter, state.style.utf8)),
+                 Look::Bold);
+    } else if (state.typing) {
+        grid.put(row, 0, " keys go to the command; Ctrl-] brings them back", Look::Bold);
+    }
+    return state.filtering || state.typing;
+}
+
 void draw_footer(Grid &grid, const LiveState &state, const Process &process) {
     const Tick &tick = process.tick;
     const int rows = grid.size().rows;
@@ -39,17 +63,7 @@ void draw_footer(Grid &grid, const LiveState &state, const Process &process) {
         parts.push_back({6, fmt::format("walk {:.1f} ms", static_cast<double>(walk->took_us) / 1000.0)});
     }
     grid.put(rows - 2, 0, fitting(parts, width), Look::Faint);
-    if (state.filtering) {
-        grid.put(rows - 1, 0,
-                 fmt::format(" filter by name or TID: {}_   Enter keeps it, Esc drops it",
-                             core::printable(state.filter, state.style.utf8)),
-                 Look::Bold);
-        return;
-    }
-    if (state.typing) {
-        grid.put(rows - 1, 0, " keys go to the command; Ctrl-] brings them back", Look::Bold);
-        return;
-    }
+    if (draw_typing(grid, state)) return;
     if (state.facts.playback) {
         grid.put(rows - 1, 0, fitting(replay_keys(state), width));
         return;

@@ -56,10 +56,11 @@ void draw_title(Grid &grid, const LiveState &state, const Process &process) {
     while (cells(name) > kName && !name.empty())
         name.pop_back();
     std::string who = fmt::format(" rsslag  {} [{}]", name, tick.process.pid);
-    if (state.processes.size() > 1) {
-        const auto rank = std::distance(state.processes.begin(), state.processes.find(tick.process.pid)) + 1;
-        const std::string more = state.left_out == 0 ? "" : fmt::format(", {} more ended", thousands(state.left_out));
-        who += fmt::format("  {} of {}{} (Tab)", rank, state.processes.size(), more);
+    if (state.all.processes.size() > 1) {
+        const auto rank = std::distance(state.all.processes.begin(), state.all.processes.find(tick.process.pid)) + 1;
+        const std::string more =
+            state.all.left_out == 0 ? "" : fmt::format(", {} more ended", thousands(state.all.left_out));
+        who += fmt::format("  {} of {}{} (Esc: list)", rank, state.all.processes.size(), more);
     }
     const auto count = static_cast<std::uint64_t>(tick.process.threads_count);
     std::string scheme = fmt::format("scheme {}", core::name(tick.scheme));
@@ -70,18 +71,12 @@ void draw_title(Grid &grid, const LiveState &state, const Process &process) {
     }
     std::vector<Part> left{
         {0, who}, {3, fmt::format("{} thread{}", thousands(count), count == 1 ? "" : "s")}, {6, up_for(state, tick)}};
-    std::vector<Part> right{{5, "Linux " + core::printable(state.facts.kernel, state.style.utf8)},
-                            {2, scheme},
-                            {1, (state.recording ? "REC  " : "") + pace_text(state, process)},
-                            {4, local_clock(tick.time)}};
-    const auto length = [&] { return cells(fitting(left, 10'000)) + cells(fitting(right, 10'000)) + 2; };
-    for (int worst = 6; worst > 0 && length() > width - 1; --worst) {
-        std::erase_if(left, [worst](const Part &part) { return part.drop_order == worst; });
-        std::erase_if(right, [worst](const Part &part) { return part.drop_order == worst; });
-    }
-    grid.fill(0, 0, width, U' ', Look::Heading);
-    grid.put_right(0, width - 1, fitting(right, width), Look::Heading);
-    grid.put(0, 0, fitting(left, width), Look::Heading);
+    std::vector<Part> right{
+        {5, "Linux " + core::printable(state.facts.kernel, state.style.utf8)},
+        {2, scheme},
+        {1, (state.recording ? "REC  " : "") + pace_text(state, process.ended.has_value(), state.frozen.has_value())},
+        {4, local_clock(tick.time)}};
+    draw_title_row(grid, left, right);
 }
 
 /// The number of threads or CPUs that cache a part of RSS.
@@ -255,6 +250,19 @@ std::string first_that_fits(const std::vector<std::string> &candidates, int widt
 }
 
 }  // namespace
+
+void draw_title_row(Grid &grid, std::vector<Part> left, std::vector<Part> right) {
+    constexpr int kUnlimited = 10'000;
+    const int width = grid.size().columns;
+    const auto length = [&] { return cells(fitting(left, kUnlimited)) + cells(fitting(right, kUnlimited)) + 2; };
+    for (int worst = 6; worst > 0 && length() > width - 1; --worst) {
+        std::erase_if(left, [worst](const Part &part) { return part.drop_order == worst; });
+        std::erase_if(right, [worst](const Part &part) { return part.drop_order == worst; });
+    }
+    grid.fill(0, 0, width, U' ', Look::Heading);
+    grid.put_right(0, width - 1, fitting(right, width), Look::Heading);
+    grid.put(0, 0, fitting(left, width), Look::Heading);
+}
 
 void draw_head(Grid &grid, const LiveState &state, const Process &process) {
     draw_title(grid, state, process);

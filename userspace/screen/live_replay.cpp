@@ -61,10 +61,10 @@ ReplayKey replay_key(LiveState &state, const Key &key) {
     return {};
 }
 
-std::string pace_text(const LiveState &state, const Process &process) {
+std::string pace_text(const LiveState &state, bool ended, bool paused) {
     const auto &playback = state.facts.playback;
     if (!playback) {
-        const char *const how = process.ended ? "ended" : state.frozen ? "PAUSED" : "live";
+        const char *const how = ended ? "ended" : paused ? "PAUSED" : "live";
         return fmt::format("{} {}", how, interval_text(state.facts.interval));
     }
     const std::string where = fmt::format("{} of {}", position(playback->t_ns), position(playback->end_ns));

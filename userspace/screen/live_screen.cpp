@@ -38,16 +38,18 @@ std::uint64_t total(const Tick &tick) {
     return tick.ledger.updates + tick.ledger.updates_by_others + tick.faults;
 }
 
-void take_history(Process &process) {
+/// `most`: the number of samples to keep.
+void take_history(Process &process, std::size_t most) {
     const Tick &tick = process.tick;
     Sample sample{tick.t_ns, tick.ledger.flushed, tick.ledger.cached, std::nullopt, tick.needs_resync};
     if (tick.process.walk && !tick.stale_walk && tick.read)
         sample.walked = tick.page_size.pages(tick.process.walk->rss);
     process.history.push_back(sample);
-    if (process.history.size() > kSamples) process.history.pop_front();
-    const std::size_t most = tick.ledger.tasks.size() > kManyTasks ? 32 : 512;
+    while (process.history.size() > most)
+        process.history.pop_front();
+    const std::size_t past = tick.ledger.tasks.size() > kManyTasks ? 32 : 512;
     for (const core::TaskNet &task : tick.ledger.tasks)
-        remember(process.tasks[task.host_tid], tick.t_ns, task.cached.value_or(task.net), most);
+        remember(process.tasks[task.host_tid], tick.t_ns, task.cached.value_or(task.net), past);
     for (const core::CpuNet &cpu : tick.ledger.cpus)
         remember(process.cpus[cpu.cpu], tick.t_ns, cpu.cached, 512);
     forget_ended(process);
@@ -78,27 +80,63 @@ LiveScreen &LiveScreen::operator=(LiveScreen &&) noexcept = default;
 /// At the limit, removes the ended process with the earliest last tick, except the one shown.
 void LiveState::forget_ended() {
     constexpr std::size_t kMost = 500;
-    if (processes.size() < kMost) return;
-    auto first = processes.end();
-    for (auto each = processes.begin(); each != processes.end(); ++each) {
+    if (all.processes.size() < kMost) return;
+    auto first = all.processes.end();
+    for (auto each = all.processes.begin(); each != all.processes.end(); ++each) {
         if (!each->second.ended || each->first == pid) continue;
-        if (first == processes.end() || each->second.tick.t_ns < first->second.tick.t_ns) first = each;
+        if (first == all.processes.end() || each->second.tick.t_ns < first->second.tick.t_ns) first = each;
     }
-    if (first == processes.end()) return;
-    processes.erase(first);
-    left_out++;
+    if (first == all.processes.end()) return;
+    const Tick &tick = first->second.tick;
+    const core::Pages peak = tick.extremes.most.to;
+    if (all.left_out++ == 0 || peak > all.left_out_highest) {
+        all.left_out_highest = peak;
+        all.left_out_name = fmt::format("{} [{}]", tick.process.comm, tick.process.pid);
+    }
+    all.left_out_peaks += peak;
+    all.processes.erase(first);
 }
 
-void LiveScreen::take(Tick tick) {
+/// Takes the figures that are the same for all processes. The sums of a moment are complete when a tick of the next
+/// moment comes.
+void LiveState::take_latest(const Tick &tick) {
+    constexpr double kNsPerS = 1e9;
+    Latest &latest = all.latest;
+    if (tick.seq != latest.seq && !all.processes.empty()) {
+        all.sums.push_back(sums_of(all));
+        if (all.sums.size() > kSamples) all.sums.pop_front();
+    }
+    if (tick.t_ns > latest.t_ns) {
+        const std::uint64_t events = tick.emitted - std::min(latest.emitted, tick.emitted);
+        latest.events_per_s =
+            latest.t_ns == 0 ? 0 : static_cast<double>(events) * kNsPerS / static_cast<double>(tick.t_ns - latest.t_ns);
+        latest.t_ns = tick.t_ns;
+        latest.time = tick.time;
+        latest.own = tick.own;
+    }
+    latest.seq = tick.seq;
+    latest.page_size = tick.page_size;
+    latest.scheme = tick.scheme;
+    latest.lost = std::max(latest.lost, tick.lost);
+    latest.emitted = std::max(latest.emitted, tick.emitted);
+    if (!tick.all) return;
+    latest.all = tick.all;
+    latest.processes = tick.all_processes;
+}
+
+void LiveScreen::take(Tick tick, std::string user) {
     LiveState &state = *state_;
+    state.take_latest(tick);
+    auto &processes = state.all.processes;
     const int pid = tick.process.pid;
-    const auto known = state.processes.find(pid);
-    if (state.processes.empty() || pid == state.shown_before) state.pid = pid;
+    const auto known = processes.find(pid);
+    if (processes.empty() || pid == state.shown_before) state.pid = pid;
     const bool ends = tick.state != core::State::Running;
-    if ((ends || !tick.read) && known != state.processes.end()) {
-        // Keep the values of the last reading; only update the counts of records.
+    if ((ends || !tick.read) && known != processes.end()) {
+        // Keep the values of the last reading; only update the counts of records and the extremes.
         Process &process = known->second;
         if (ends) process.ended = tick.state;
+        process.tick.extremes = tick.extremes;
         process.tick.lost = tick.lost;
         process.tick.lost_by = std::move(tick.lost_by);
         process.tick.emitted = tick.emitted;
@@ -106,14 +144,14 @@ void LiveScreen::take(Tick tick) {
         process.events_per_s = 0;
         return;
     }
-    if (known == state.processes.end()) state.forget_ended();
-    Process &process = state.processes[pid];
-    const bool first = known == state.processes.end();
+    if (known == processes.end()) state.forget_ended();
+    Process &process = processes[pid];
+    const bool first = known == processes.end();
     const std::uint64_t events = first ? tick.emitted : process.tick.emitted;
     const std::uint64_t began = first ? tick.t_ns : process.tick.t_ns;
     if (first || total(tick) != total(process.tick)) process.last_change_ns = tick.t_ns;
     process.ended = tick.state == core::State::Running ? std::nullopt : std::optional(tick.state);
-    process.tick = std::move(tick);
+    const Tick before = std::exchange(process.tick, std::move(tick));
     if (process.tick.t_ns > began) {
         process.events_per_s = static_cast<double>(process.tick.emitted - std::min(events, process.tick.emitted)) *
                                1e9 / static_cast<double>(process.tick.t_ns - began);
@@ -123,7 +161,9 @@ void LiveScreen::take(Tick tick) {
     process.tick.last_flushes.clear();
     while (process.flushes.size() > kFlushes)
         process.flushes.pop_front();
-    if (!process.ended) take_history(process);
+    process.user = user.empty() ? std::to_string(process.tick.process.uid) : std::move(user);
+    if (!process.ended) take_history(process, state.samples());
+    process.figures = list_figures(process, first ? nullptr : &before);
 }
 
 void LiveScreen::take(CommandOutput output) {
@@ -137,8 +177,7 @@ void LiveScreen::take(const Playback &playback) {
 
 void LiveScreen::rewind() {
     state_->shown_before = state_->pid;
-    state_->processes.clear();
-    state_->left_out = 0;
+    state_->all = {};
 }
 
 void LiveScreen::type_to_command(bool on) {
@@ -154,7 +193,7 @@ bool LiveScreen::command_runs() const {
 }
 
 std::uint64_t LiveScreen::lost() const {
-    return state_->processes.empty() ? 0 : state_->processes.begin()->second.tick.lost;
+    return state_->all.latest.lost;
 }
 
 void LiveScreen::notify(std::string notice) {
@@ -163,8 +202,19 @@ void LiveScreen::notify(std::string notice) {
 
 const Process *LiveState::shown_process() const {
     if (frozen) return &*frozen;
-    const auto found = processes.find(pid);
-    return found == processes.end() ? nullptr : &found->second;
+    const auto found = all.processes.find(pid);
+    return found == all.processes.end() ? nullptr : &found->second;
+}
+
+bool LiveState::lists() const {
+    return listed.value_or(all.processes.size() > 1);
+}
+
+/// The number of samples to keep of each process, so that all of them take a bounded amount of memory.
+std::size_t LiveState::samples() const {
+    constexpr std::size_t kOfAll = 400'000;
+    constexpr std::size_t kLeast = 64;  // more than kGrowthNs at one tick a second
+    return std::clamp(kOfAll / std::max<std::size_t>(all.processes.size(), 1), kLeast, kSamples);
 }
 
 Table LiveState::shown_table() const {
@@ -193,18 +243,24 @@ void LiveState::next_sort() {
     notice = fmt::format("sorted by {}", heading(chosen, cpus_cache(process->tick)));
 }
 
+void LiveState::open(int process) {
+    pid = process;
+    shown_before = 0;
+    listed = false;
+    frozen.reset();
+    frozen_all.reset();
+    selected.reset();
+    one = growth = false;
+}
+
 void LiveState::next_process() {
-    if (processes.size() < 2) {
+    if (all.processes.size() < 2) {
         notice = "only one process is traced";
         return;
     }
-    auto next = processes.upper_bound(pid);
-    if (next == processes.end()) next = processes.begin();
-    pid = next->first;
-    shown_before = 0;
-    frozen.reset();
-    selected.reset();
-    one = false;
+    auto next = all.processes.upper_bound(pid);
+    if (next == all.processes.end()) next = all.processes.begin();
+    open(next->first);
 }
 
 std::optional<Intent> LiveState::character(char32_t key) {
@@ -264,16 +320,30 @@ std::optional<Intent> LiveState::character(char32_t key) {
     return std::nullopt;
 }
 
+namespace {
+
+/// Whether a key chooses what is shown of a process. From then on the list does not replace it by itself, once there is
+/// more than one process.
+bool chooses(const Key &key) {
+    constexpr std::u32string_view kOfAll = U"q?+-rio";
+    return key.name != Key::Name::Character || kOfAll.find(key.character) == std::u32string_view::npos;
+}
+
+}  // namespace
+
 std::optional<Intent> LiveScreen::key(const Key &key) {
     LiveState &state = *state_;
     state.notice.clear();
+    const bool lists = state.lists();
     if (state.filtering) {
-        if (edit_filter(state.filter, key)) state.filtering = false;
-        state.selected.reset();
+        if (edit_filter(lists ? state.choices.filter : state.filter, key)) state.filtering = false;
+        (lists ? state.choices.selected : state.selected).reset();
         return std::nullopt;
     }
     if (!(key.name == Key::Name::Character && key.character == U'q')) state.asked_to_quit = false;
     if (const ReplayKey handled = replay_key(state, key); handled.taken) return handled.intent;
+    if (lists) return list_key(state, key);
+    if (chooses(key)) state.listed = false;
     if (const auto by = move_of(key)) {
         state.move(*by);
         return std::nullopt;
@@ -293,6 +363,9 @@ std::optional<Intent> LiveScreen::key(const Key &key) {
                 state.filter.clear();
             } else if (state.facts.below) {
                 return Back{};
+            } else if (state.all.processes.size() > 1) {
+                state.listed = true;
+                state.frozen.reset();
             }
             break;
         default: break;

@@ -72,6 +72,22 @@ struct Sample {
     bool needs_resync = false;
 };
 
+/// The figures of a process in the list of processes, as of its last tick.
+struct ListFigures {
+    core::Members flushed, cached;
+    core::Pages exact;
+    std::optional<core::Pages> stat, lag;
+    core::Mark mark = core::Mark::None;
+    core::Verdict verdict = core::Verdict::Unwalked;
+    std::uint64_t mm = 0;           ///< MmView::generation: equal for processes that share one
+    core::Pages grew;               ///< in the last kGrowthNs, or since the attach
+    std::optional<double> growth;   ///< pages per second, over the last kRateNs; nullopt: not known yet
+    std::optional<double> updates;  ///< per second, since the previous tick; nullopt: not known yet
+    std::uint64_t resyncs = 0;
+};
+inline constexpr std::uint64_t kGrowthNs = 30'000'000'000;
+inline constexpr std::uint64_t kRateNs = 5'000'000'000;
+
 /// The state of one traced process on the screen.
 struct Process {
     Tick tick;  ///< the last tick while it was running; if there is none, its last tick
@@ -82,7 +98,52 @@ struct Process {
     std::unordered_map<int, std::vector<PastValue>> cpus;
     double events_per_s = 0;
     std::uint64_t last_change_ns = 0;  ///< the last tick at which the count of updates or faults changed
+    std::string user;                  ///< its name, or its number
+    ListFigures figures;
 };
+
+/// The part of the last tick, of whichever process, that is the same for all processes.
+struct Latest {
+    std::uint64_t seq = 0, t_ns = 0;
+    std::chrono::system_clock::time_point time;
+    core::PageSize page_size;
+    core::Scheme scheme = core::Scheme::Plain;
+    std::uint64_t lost = 0, emitted = 0;
+    double events_per_s = 0;
+    documents::OwnCost own;
+    std::optional<core::Extremes> all;  ///< Tick::all
+    std::size_t processes = 0;          ///< Tick::all_processes
+};
+
+/// All traced processes.
+struct Overview {
+    std::map<int, Process> processes;  ///< by PID
+    std::deque<Sample> sums;           ///< of the processes that were running, one for each moment with ticks
+    Latest latest;
+    // Ended processes that were removed from `processes`:
+    std::size_t left_out = 0;
+    core::Pages left_out_peaks;    ///< the sum of their peaks
+    core::Pages left_out_highest;  ///< the highest of these
+    std::string left_out_name;     ///< of that one: its name, raw bytes
+};
+
+enum class ListColumn : std::uint8_t { Exact, Growth, Peak, Lag, Threads, Updates, Verdict, User, Pid, Command };
+inline constexpr std::size_t kListColumns = 10;
+
+/// The user's choices in the list of processes.
+struct ListChoices {
+    ListColumn sort = ListColumn::Exact;
+    bool reversed = false;
+    bool tree = false;
+    bool ended = false;           ///< processes that have ended are listed one by one
+    std::optional<int> selected;  ///< PID, or kEndedRow; nullopt: the first row
+    std::string filter;
+    std::array<bool, kListColumns> hidden{};
+    bool choosing = false;   ///< the columns to show are being chosen
+    std::size_t chosen = 0;  ///< that column
+};
+/// Stands for the row of all processes that have ended.
+inline constexpr int kEndedRow = -1;
 
 /// A row of the table before it is drawn.
 struct Entry {
@@ -102,11 +163,13 @@ struct Listing {
 struct LiveState {
     ScreenFacts facts;
     TextStyle style;
-    std::map<int, Process> processes;  ///< by PID
-    std::size_t left_out = 0;          ///< ended processes that were removed from `processes`
-    int pid = 0;                       ///< the process shown
-    int shown_before = 0;              ///< after a rewind: the process to show again at its first tick
-    std::optional<Process> frozen;     ///< set while the display is paused
+    Overview all;
+    int pid = 0;                         ///< the process shown
+    int shown_before = 0;                ///< after a rewind: the process to show again at its first tick
+    std::optional<Process> frozen;       ///< set while the display of a process is paused
+    std::optional<Overview> frozen_all;  ///< set while the list is paused, without what it does not show
+    std::optional<bool> listed;          ///< whether the list is shown; nullopt: if there is more than one process
+    ListChoices choices;                 ///< in the list
     CommandOutput command;
     bool has_command = false;
     bool typing = false;     ///< keys are input of CMD
@@ -126,13 +189,20 @@ struct LiveState {
     bool asked_to_quit = false;
 
     const Process *shown_process() const;
+    /// Whether the list of processes is shown.
+    bool lists() const;
+    const Overview &shown_all() const { return frozen_all ? *frozen_all : all; }
     Table shown_table() const;
     Sort sort() const { return shown_table() == Table::Cpus ? sort_cpus : sort_threads; }
     std::optional<Intent> character(char32_t key);
     void move(std::int64_t by);
     void next_sort();
+    /// Shows this process instead of the list.
+    void open(int process);
     void next_process();
     void forget_ended();
+    void take_latest(const Tick &tick);
+    std::size_t samples() const;
 };
 
 bool cpus_cache(const Tick &tick);
@@ -156,9 +226,22 @@ void draw_one(Grid &grid, const Area &area, const LiveState &state, const Proces
 /// Draws the growth of the last seconds, by mapping and by thread.
 void draw_growth(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns);
 
+/// Draws the list of processes: the whole screen.
+void draw_list(Grid &grid, const LiveState &state, std::chrono::milliseconds since_tick);
+/// Handles a key while the list is shown.
+std::optional<Intent> list_key(LiveState &state, const Key &key);
+/// The figures of a process after its tick. `before`: its previous tick; null: there is none.
+ListFigures list_figures(const Process &process, const Tick *before);
+/// The sums over the running processes; an mm that several processes share counts once.
+Sample sums_of(const Overview &all);
+
 /// Draws the last two rows: figures of the trace, then the keys.
 void draw_footer(Grid &grid, const LiveState &state, const Process &process);
 void draw_help(Grid &grid, const Area &area, const LiveState &state);
+/// The number of rows for CMD's output if `space` rows are left; 0: it is not shown, since it is hidden or empty.
+int output_rows(const LiveState &state, int space);
+/// Draws the row of the keys while something is typed; returns whether it is.
+bool draw_typing(Grid &grid, const LiveState &state);
 /// Draws the last lines of CMD's output and the path of the file with all of its output.
 void draw_output(Grid &grid, const Area &area, const LiveState &state);
 
@@ -168,8 +251,8 @@ struct ReplayKey {
     std::optional<Intent> intent;
 };
 ReplayKey replay_key(LiveState &state, const Key &key);
-/// "live 1.0 s", or the position of a replay.
-std::string pace_text(const LiveState &state, const Process &process);
+/// "live 1.0 s", "ended 1.0 s", or the position of a replay.
+std::string pace_text(const LiveState &state, bool ended, bool paused);
 
 /// A part of a line. fitting() joins the parts that fit; the highest drop_order is dropped first, 0 is never dropped.
 struct Part {
@@ -177,6 +260,9 @@ struct Part {
     std::string text;
 };
 std::string fitting(const std::vector<Part> &parts, int width, std::string_view between = "  ");
+
+/// Draws the first row. From both ends, the parts with the highest drop_order (at most 6) are dropped until all fit.
+void draw_title_row(Grid &grid, std::vector<Part> left, std::vector<Part> right);
 
 /// "21.7s", "3m" or "2h", for a column of ages.
 std::string age(std::uint64_t ns);

@@ -125,7 +125,7 @@ struct CommandOutput {
 struct LiveState;
 struct TopState;
 
-/// The screen of a trace of one or more processes; it shows one of them.
+/// The screen of a trace: a list of its processes if there are several, and one of them.
 class LiveScreen {
   public:
     LiveScreen(ScreenFacts facts, TextStyle style);
@@ -133,7 +133,8 @@ class LiveScreen {
     LiveScreen(LiveScreen &&) noexcept;
     LiveScreen &operator=(LiveScreen &&) noexcept;
 
-    void take(Tick tick);
+    /// `user`: the name of the process's user; empty: its number is shown.
+    void take(Tick tick, std::string user = {});
     void take(CommandOutput output);
     void take(const Playback &playback);
     /// Discards the data of all ticks and keeps the choices of the user.

@@ -23,9 +23,10 @@ screen::ScreenFacts screen_facts(const core::SnapshotDocument &facts, std::chron
     return known;
 }
 
-void post_tick(terminal::Screen &screen, core::Tick tick) {
-    screen.post([shared = std::make_shared<core::Tick>(std::move(tick))](terminal::Shown &shown) {
-        if (shown.live) shown.live->take(std::move(*shared));
+void post_tick(terminal::Screen &screen, core::Tick tick, procfs::UserNames &users) {
+    std::string user = users.of(tick.process.uid);
+    screen.post([user = std::move(user), shared = std::make_shared<core::Tick>(std::move(tick))](auto &shown) {
+        if (shown.live) shown.live->take(std::move(*shared), user);
     });
 }
 

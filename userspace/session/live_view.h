@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/observer.h"
+#include "procfs/user_names.h"
 #include "screen/screen.h"
 #include "terminal/screen.h"
 
@@ -16,17 +17,18 @@ namespace rsslag::session {
 screen::ScreenFacts screen_facts(const core::SnapshotDocument &facts, std::chrono::milliseconds interval, bool walks,
                                  bool below);
 
-/// Queues a tick for the live screen; never waits.
-void post_tick(terminal::Screen &screen, core::Tick tick);
+/// Queues a tick for the live screen; never waits for the screen.
+void post_tick(terminal::Screen &screen, core::Tick tick, procfs::UserNames &users);
 /// Queues the ticks of a trace for the live screen.
 class ScreenTicks : public analysis::TraceObserver {
   public:
     explicit ScreenTicks(terminal::Screen &screen) : screen_(screen) {}
     bool needs_records() const override { return false; }
-    void on_tick(core::Tick tick) override { post_tick(screen_, std::move(tick)); }
+    void on_tick(core::Tick tick) override { post_tick(screen_, std::move(tick), users_); }
 
   private:
     terminal::Screen &screen_;
+    procfs::UserNames users_;
 };
 
 /// Queues a notice for the live screen or the list of processes.

@@ -550,6 +550,7 @@ TEST(AnalyzerForScreen, KnowsTheParentFromTheForkIfTheReadingDoesNot) {
             EXPECT_EQ(ticks[0].process.ppid, recorded != 0 ? recorded : for_screen ? kPid : 0);
             EXPECT_EQ(ticks[0].all.has_value(), for_screen);
             // The parent's 1,000 pages and those of the child.
+            EXPECT_EQ(ticks[0].all_processes, for_screen ? 2U : 0U);
             if (!for_screen) continue;
             EXPECT_EQ(ticks[0].all->most.to, Pages{1'000} + ticks[0].extremes.most.to);
         }

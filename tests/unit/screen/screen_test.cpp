@@ -3,10 +3,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
-#include <time.h>
 
-#include <clocale>
 #include <random>
 
 #include "screens.h"
@@ -24,17 +21,7 @@ using test::is_golden;
 using test::keys;
 using test::press;
 
-/// Widths depend on the locale; any UTF-8 locale is suitable.
-class Screens : public testing::Test {
-  protected:
-    static void SetUpTestSuite() {
-        setenv("TZ", "RSSLAG-2", 1);
-        tzset();
-    }
-    void SetUp() override {
-        if (std::setlocale(LC_CTYPE, "C.UTF-8") == nullptr) GTEST_SKIP() << "the locale C.UTF-8 is not installed";
-    }
-};
+class Screens : public test::ScreenTest {};
 
 std::string shown(const LiveScreen &screen, Size size = {36, 120}) {
     return screen.draw(size, milliseconds(200)).text();
@@ -327,7 +314,7 @@ TEST_F(Screens, ForgetTicksButNotKeysWhenTheyAreRewound) {
     screen.take(classic_tick(3));
     EXPECT_TRUE(contains(shown(screen), "[4711]")) << "the process shown before the rewind";
     EXPECT_TRUE(contains(shown(screen), " of 101")) << shown(screen);
-    EXPECT_TRUE(contains(shown(screen), "2 of 2 (Tab)")) << shown(screen);
+    EXPECT_TRUE(contains(shown(screen), "2 of 2 (Esc: list)")) << shown(screen);
 }
 
 TEST_F(Screens, SayThatARecordingGoesOn) {

@@ -2,8 +2,11 @@
 #include "screens.h"
 
 #include <fmt/format.h>
+#include <stdlib.h>
+#include <time.h>
 
 #include <algorithm>
+#include <clocale>
 
 namespace rsslag::screen::test {
 namespace {
@@ -20,6 +23,15 @@ ScreenFacts facts_of(const documents::SnapshotDocument &document) {
 }
 
 }  // namespace
+
+void ScreenTest::SetUpTestSuite() {
+    setenv("TZ", "RSSLAG-2", 1);
+    tzset();
+}
+
+void ScreenTest::SetUp() {
+    if (std::setlocale(LC_CTYPE, "C.UTF-8") == nullptr) GTEST_SKIP() << "the locale C.UTF-8 is not installed";
+}
 
 Tick classic_tick(int second, int threads) {
     const documents::SnapshotDocument document = thread_document();
@@ -108,6 +120,66 @@ LiveScreen busy_screen(const TextStyle &style) {
         tick.window_updates = 9;
         screen.take(std::move(tick));
     }
+    return screen;
+}
+
+std::vector<Relative> family() {
+    return {{4711, 1, "redis-server", "redis-server *:6379", "redis", 180'000, 401, 11},
+            {4712, 4711, "redis-server", "redis-server *:6380", "redis", 52'752, 0, 12},
+            {4713, 1, "bash", "bash deploy.sh", "root", 4'555, 1, 13},
+            {4720, 4713, "make", "make -j2", "root", 1'045, 0, 14},
+            {4721, 4720, "cc1", "/usr/lib/cc1 -O2 a.c", "root", 6'511, 0, 15, 31},
+            {4722, 4713, "bash", "bash deploy.sh", "root", 4'555, 1, 13},
+            {4730, 4720, "sh", "sh -c true", "root", 840, 0, 16, 12}};
+}
+
+Tick relative_tick(const Relative &who, int second) {
+    Tick tick = cpu_tick();
+    tick.seq = static_cast<std::uint64_t>(second);
+    tick.time = cpu_document().time + std::chrono::seconds(second);
+    tick.t_ns = static_cast<std::uint64_t>(second) * kSecond;
+    tick.emitted = static_cast<std::uint64_t>(second) * 1'000;
+    tick.process.pid = who.pid;
+    tick.process.ppid = who.ppid;
+    tick.process.comm = who.comm;
+    tick.process.command_line = who.command_line;
+    tick.process.threads_count = 1 + who.pid % 10;
+    tick.process.mm_pids = {who.pid};
+    core::MmView &mm = tick.ledger;
+    mm.generation = who.mm;
+    mm.baseline = members(0, static_cast<int>(who.pages));
+    const std::int64_t exact = who.pages + who.pages_per_s * second;
+    mm.cpus = {{0, members(0, 31), 12}};
+    mm.cached = members(0, 31);
+    mm.flushed = members(0, static_cast<int>(exact) - 31);
+    mm.updates = static_cast<std::uint64_t>(who.pages_per_s * second);
+    tick.extremes.most = {{exact}, {exact}, members(0, static_cast<int>(exact)), tick.t_ns, who.pid, 1};
+    tick.all_processes = 5;
+    tick.all = tick.extremes;
+    tick.all->most.from = tick.all->most.to = core::Pages{260'000};
+    core::Reconciliation &verdict = tick.process.verdict;
+    verdict.verdict = core::Verdict::Agrees;
+    verdict.causes.clear();
+    verdict.residual = core::Pages{};
+    verdict.flushed = mm.flushed;
+    verdict.cached = mm.cached;
+    verdict.exact = mm.exact();
+    verdict.window = {verdict.exact.rss(), verdict.exact.rss()};
+    tick.process.readers.stat = mm.flushed.rss();
+    tick.stale_walk = false;
+    if (second >= who.ends) {
+        tick.state = core::State::Exited;
+        tick.read = false;
+        tick.all.reset();
+    }
+    return tick;
+}
+
+LiveScreen family_screen(const TextStyle &style, int seconds) {
+    LiveScreen screen(facts_of(cpu_document()), style);
+    for (int second = 1; second <= seconds; ++second)
+        for (const Relative &who : family())
+            if (second <= who.ends) screen.take(relative_tick(who, second), who.user);
     return screen;
 }
 

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The keys of the list of processes of a trace.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "list_keys.h"
+#include "live_state.h"
+#include "process_list.h"
+
+namespace rsslag::screen {
+namespace {
+
+/// Moves the selection.
+void move_in_list(LiveState &state, std::int64_t by) {
+    const ListRows list = list_rows(state);
+    if (list.rows.empty()) return;
+    const auto last = static_cast<std::int64_t>(list.rows.size()) - 1;
+    const auto to = std::clamp(static_cast<std::int64_t>(list.selected) + by, std::int64_t{0}, last);
+    state.choices.selected = list.rows[static_cast<std::size_t>(to)].pid;
+}
+
+/// The selected process; nullopt: none is selected.
+std::optional<int> selected_process(const LiveState &state) {
+    const ListRows list = list_rows(state);
+    if (list.rows.empty() || list.rows[list.selected].process == nullptr) return std::nullopt;
+    return list.rows[list.selected].pid;
+}
+
+void choose_column(LiveState &state, const Key &key) {
+    ListChoices &list = state.choices;
+    if (const auto by = move_of(key)) {
+        const auto to = static_cast<std::int64_t>(list.chosen) + *by;
+        list.chosen = static_cast<std::size_t>(std::clamp<std::int64_t>(to, 0, kListColumns - 1));
+        return;
+    }
+    const bool toggles = key.name == Key::Name::Enter || (key.name == Key::Name::Character && key.character == U' ');
+    if (!toggles) {
+        list.choosing = false;
+    } else if (list.chosen == static_cast<std::size_t>(ListColumn::Command)) {
+        state.notice = "the command is always shown";
+    } else {
+        list.hidden[list.chosen] = !list.hidden[list.chosen];
+    }
+}
+
+void pause(LiveState &state) {
+    if (state.frozen_all) return state.frozen_all.reset();
+    state.frozen_all = state.all;
+    for (auto &[pid, process] : state.frozen_all->processes) {
+        process.history.clear(), process.flushes.clear(), process.tasks.clear(), process.cpus.clear();
+        process.tick.ledger = {};
+    }
+}
+
+std::optional<Intent> list_character(LiveState &state, char32_t key) {
+    ListChoices &list = state.choices;
+    switch (key) {
+        case U's':
+            list.sort = static_cast<ListColumn>((static_cast<std::size_t>(list.sort) + 1) % kListColumns);
+            list.reversed = false;
+            state.notice = fmt::format("sorted by {}", column_name(list.sort));
+            return std::nullopt;
+        case U'S':
+            list.reversed = !list.reversed;
+            state.notice = fmt::format("sorted by {}{}", column_name(list.sort), list.reversed ? ", reversed" : "");
+            return std::nullopt;
+        case U'/': state.filtering = true; return std::nullopt;
+        case U'v': list.tree = !list.tree; return std::nullopt;
+        case U'C': list.choosing = true; return std::nullopt;
+        case U' ': pause(state); return std::nullopt;
+        case U'g':
+            if (const auto pid = selected_process(state)) {
+                state.open(*pid);
+                state.growth = true;
+            }
+            return std::nullopt;
+        case U'w':
+        case U'r':
+            if (const auto pid = selected_process(state)) state.pid = *pid;
+            break;
+        case U't':
+        case U'c':
+        case U'm': state.notice = "open a process first (Enter)"; return std::nullopt;
+        default: break;
+    }
+    return state.character(key);
+}
+
+}  // namespace
+
+std::optional<Intent> list_key(LiveState &state, const Key &key) {
+    if (state.choices.choosing) {
+        choose_column(state, key);
+        return std::nullopt;
+    }
+    if (const auto by = move_of(key)) {
+        move_in_list(state, *by);
+        return std::nullopt;
+    }
+    switch (key.name) {
+        case Key::Name::Character: return list_character(state, key.character);
+        case Key::Name::Tab: state.next_process(); break;
+        case Key::Name::Enter:
+            move_in_list(state, 0);  // keeps the first row selected if there was no selection
+            if (const auto pid = selected_process(state)) {
+                state.open(*pid);
+            } else {
+                state.choices.ended = !state.choices.ended;
+            }
+            break;
+        case Key::Name::Escape:
+            if (state.help) {
+                state.help = false;
+            } else {
+                state.choices.filter.clear();
+            }
+            break;
+        default: break;
+    }
+    return std::nullopt;
+}
+
+}  // namespace rsslag::screen

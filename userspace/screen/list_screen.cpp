@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The layout of the list of processes of a trace. If space is short, the chart is dropped first.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+#include "core/extreme_text.h"
+#include "core/text.h"
+#include "documents/columns.h"
+#include "documents/glyphs.h"
+#include "documents/text_parts.h"
+#include "live_state.h"
+#include "process_list.h"
+
+namespace rsslag::screen {
+namespace {
+
+using core::Pages;
+
+/// The data that all cells need.
+struct ListCells {
+    const TextStyle &style;
+    const core::PageSize &page_size;
+
+    std::string pages(Pages value) const { return column(value, page_size, style); }
+};
+
+using L = const ListCells &;
+using R = const ListRow &;
+using RowColumn = Column<ListCells, ListRow>;
+
+std::string exact_cell(L c, R r) {
+    return r.process->ended ? "-"
+                            : fmt::format("{}{}", sign(r.process->figures.mark), c.pages(r.process->figures.exact));
+}
+
+std::string growth_cell(L c, R r) {
+    if (r.process->ended || !r.process->figures.growth) return "-";
+    const Pages pages{std::llround(*r.process->figures.growth)};
+    return (pages.n > 0 ? "+" : "") + c.pages(pages);
+}
+
+std::string peak_cell(L c, R r) {
+    return documents::peak_column(r.process->tick.extremes, c.page_size, c.style);
+}
+
+std::string lag_cell(L c, R r) {
+    if (r.process->ended || !r.process->figures.lag) return "-";
+    return fmt::format("{}{}", sign(r.process->figures.mark), c.pages(*r.process->figures.lag));
+}
+
+std::string threads_cell(L /*c*/, R r) {
+    return r.process->ended ? "-" : thousands(static_cast<std::uint64_t>(r.process->tick.process.threads_count));
+}
+
+std::string updates_cell(L /*c*/, R r) {
+    if (r.process->ended || !r.process->figures.updates) return "-";
+    return thousands(static_cast<std::uint64_t>(std::llround(*r.process->figures.updates)));
+}
+
+std::string verdict_cell(L /*c*/, R r) {
+    return upper(r.process->ended ? core::name(*r.process->ended) : core::name(r.process->figures.verdict));
+}
+
+std::string user_cell(L c, R r) {
+    return core::printable(r.process->user, c.style.utf8);
+}
+
+std::string pid_cell(L /*c*/, R r) {
+    return std::to_string(r.pid);
+}
+
+std::string command_cell(L c, R r) {
+    return r.branch + command_of(*r.process, c.style.utf8);
+}
+
+/// The row of those that have ended has no cells: its sentence takes the whole row.
+template <std::string (*kCell)(L, R)>
+std::string of(L c, R r) {
+    return r.process == nullptr ? std::string() : kCell(c, r);
+}
+
+/// The columns that fit; COMMAND gets the rest of the width.
+std::vector<RowColumn> columns_of(const ListChoices &choices, int width) {
+    std::vector<RowColumn> all{{{"EXACT", 12, 0}, of<exact_cell>, [](L c) { return "EXACT " + c.style.unit; }},
+                               {{"GROWTH/s", 11, 3}, of<growth_cell>},
+                               {{"PEAK", 12, 4}, of<peak_cell>, [](L c) { return "PEAK " + c.style.unit; }},
+                               {{"LAG", 10, 2}, of<lag_cell>, [](L c) { return "LAG " + c.style.unit; }},
+                               {{"THREADS", 8, 7}, of<threads_cell>},
+                               {{"UPDATES/s", 11, 6}, of<updates_cell>},
+                               {{"VERDICT", 13, 1, true}, of<verdict_cell>},
+                               {{"USER", 9, 5, true}, of<user_cell>},
+                               {{"PID", 8, 0}, of<pid_cell>},
+                               {{"COMMAND", 16, 0, true}, of<command_cell>}};
+    for (std::size_t i = kListColumns; i-- > 0;)
+        if (choices.hidden[i]) all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
+    all = columns_within(width, std::move(all));
+    if (!all.empty() && all.back().cell == of<command_cell>) all.back().width += std::max(0, width - width_of(all));
+    return all;
+}
+
+/// The sum of what the running processes hold, how much of it is cached, and how certain that is. An mm that several
+/// processes share counts once.
+struct Together {
+    Pages exact, lag;
+    core::Mark mark = core::Mark::None;
+    std::uint64_t running = 0, mms = 0, resyncs = 0;
+    std::array<std::uint64_t, 5> verdicts{};  ///< by core::Verdict
+    const Process *grower = nullptr;          ///< the one that grew most
+};
+
+Together together(const Overview &all) {
+    Together sum;
+    std::unordered_set<std::uint64_t> seen;
+    for (const auto &[pid, process] : all.processes) {
+        if (process.ended) continue;
+        const ListFigures &figures = process.figures;
+        ++sum.running;
+        ++sum.verdicts[static_cast<std::size_t>(figures.verdict)];
+        sum.mark = std::max(sum.mark, figures.mark);
+        if (sum.grower == nullptr || figures.grew > sum.grower->figures.grew) sum.grower = &process;
+        if (!seen.insert(figures.mm).second) continue;
+        sum.exact += figures.exact;
+        sum.lag += figures.lag.value_or(Pages{});
+        sum.resyncs += figures.resyncs;
+    }
+    sum.mms = seen.size();
+    return sum;
+}
+
+std::string name_of(const Process &process, const TextStyle &style) {
+    return fmt::format("{} [{}]", core::printable(process.tick.process.comm, style.utf8), process.tick.process.pid);
+}
+
+/// Draws the list between the three lines at the top and the footer.
+class ListLayout {
+  public:
+    ListLayout(Grid &grid, const LiveState &state, std::chrono::milliseconds since)
+        : grid_(grid), state_(state), all_(state.shown_all()), list_(list_rows(state)), sum_(together(all_)) {
+        const bool still =
+            state.frozen_all || sum_.running == 0 || (state.facts.playback && !state.facts.playback->playing);
+        now_ns_ = all_.latest.t_ns + (still ? 0 : static_cast<std::uint64_t>(since.count()) * 1'000'000);
+    }
+
+    void draw() {
+        const int rows = grid_.size().rows;
+        const int width = grid_.size().columns;
+        title();
+        grid_.put(1, 0, sentence(width - 1), Look::Bold);
+        grid_.put(2, 0, verdicts(width - 1));
+        if (rows < 6) {
+            if (rows >= 4) grid_.put(rows - 1, 0, state_.notice.empty() ? " q quit  ? help" : " " + state_.notice);
+            return;
+        }
+        footer();
+        int bottom = rows - 2;
+        if (rows >= 12) {
+            --bottom;
+            grid_.put(bottom, 0, state_.notice.empty() ? "" : " " + state_.notice, Look::Bold);
+        } else if (!state_.notice.empty()) {
+            grid_.fill(rows - 1, 0, width, U' ');
+            grid_.put(rows - 1, 0, " " + state_.notice, Look::Bold);
+        }
+        int top = 3;
+        if (state_.help) return help({top, 0, bottom - top, width});
+        if (state_.choices.choosing) return chooser({top, 0, bottom - top, width});
+        if (const int output = output_rows(state_, bottom - top); output > 0) {
+            bottom -= output;
+            draw_output(grid_, {bottom, 0, output, width}, state_);
+        }
+        top += chart({top, 0, bottom - top, width});
+        table({top, 0, bottom - top, width});
+    }
+
+  private:
+    std::string amount_of(Pages pages) const { return amount(pages, all_.latest.page_size, state_.style); }
+
+    ListCells cells_of() const { return {state_.style, all_.latest.page_size}; }
+    std::string unit() const { return state_.style.unit.empty() ? "" : " " + state_.style.unit; }
+
+    void title() {
+        const std::string count = fmt::format("{} process{}", thousands(sum_.running), sum_.running == 1 ? "" : "es");
+        std::vector<Part> left{
+            {0, " rsslag"}, {0, count}, {1, list_.ended == 0 ? "" : fmt::format("{} ended", thousands(list_.ended))}};
+        std::vector<Part> right{{6, "Linux " + core::printable(state_.facts.kernel, state_.style.utf8)},
+                                {4, fmt::format("scheme {}", core::name(all_.latest.scheme))},
+                                {2, (state_.recording ? "REC  " : "") +
+                                        pace_text(state_, sum_.running == 0, state_.frozen_all.has_value())},
+                                {5, local_clock(all_.latest.time)}};
+        draw_title_row(grid_, left, right);
+    }
+
+    std::string sentence(int width) const {
+        if (sum_.running == 0) return " All have ended.";
+        const std::string_view how = sign(sum_.mark);
+        const double percent =
+            sum_.exact.n == 0 ? 0 : 100.0 * static_cast<double>(sum_.lag.n) / static_cast<double>(sum_.exact.n);
+        std::string lag = "stat shows all of it.";
+        std::string lag_briefly = lag;
+        if (sum_.lag.n > 0) {
+            lag_briefly = fmt::format("stat hides {}{}.", how, amount_of(sum_.lag));
+            lag = fmt::format("stat does not show {}{} ({:.1f} %) of it, which is cached.", how, amount_of(sum_.lag),
+                              percent);
+        } else if (sum_.lag.n < 0) {
+            lag = lag_briefly = fmt::format("stat shows {}{} too much.", how, amount_of(-sum_.lag));
+        }
+        const std::string where = sum_.mms < sum_.running ? fmt::format("in {} address space{}", thousands(sum_.mms),
+                                                                        sum_.mms == 1 ? "" : "s")
+                                                          : std::string("together");
+        const std::string hold = fmt::format(" They hold {}{} {}.", how, amount_of(sum_.exact), where);
+        // Their first readings are still to come.
+        const std::size_t unread = all_.latest.processes - std::min<std::size_t>(all_.latest.processes, sum_.running);
+        const std::string rest = unread == 0 ? "" : fmt::format("{} more not read yet.", thousands(unread));
+        const bool wide = cells(hold) + 2 + cells(lag) + (rest.empty() ? 0 : 2 + cells(rest)) <= width;
+        return fitting({{0, hold}, {0, rest}, {1, wide ? lag : lag_briefly}}, width);
+    }
+
+    struct Growth {
+        std::string text;   ///< how much they grew in the last seconds, and who did most
+        std::string brief;  ///< only how much
+    };
+
+    Growth growth() const {
+        if (all_.sums.empty() || sum_.running == 0) return {};
+        const std::uint64_t from = all_.latest.t_ns - std::min(all_.latest.t_ns, kGrowthNs);
+        auto first = std::upper_bound(all_.sums.begin(), all_.sums.end(), from,
+                                      [](std::uint64_t at, const Sample &sample) { return at < sample.t_ns; });
+        if (first != all_.sums.begin()) --first;
+        const Pages grew = sum_.exact - first->flushed.rss() - first->cached.rss();
+        const auto seconds = static_cast<double>(all_.latest.t_ns - first->t_ns) / 1e9;
+        Growth growth;
+        growth.brief = fmt::format("{} by {} in {:.0f} s", grew.n < 0 ? "shrank" : "grew",
+                                   amount_of(Pages{std::abs(grew.n)}), seconds);
+        growth.text = growth.brief;
+        if (sum_.grower->figures.grew.n > 0) {
+            growth.text +=
+                fmt::format("; {} by {}", name_of(*sum_.grower, state_.style), amount_of(sum_.grower->figures.grew));
+        }
+        return growth;
+    }
+
+    std::string verdicts(int width) const {
+        std::vector<Part> parts;
+        for (const core::Verdict verdict : {core::Verdict::Unexplained, core::Verdict::Agrees, core::Verdict::Explained,
+                                            core::Verdict::Moving, core::Verdict::Unwalked}) {
+            const std::uint64_t count = sum_.verdicts[static_cast<std::size_t>(verdict)];
+            if (count == 0) continue;
+            parts.push_back({verdict == core::Verdict::Unexplained ? 0 : 2,
+                             fmt::format("{} {}", thousands(count), upper(core::name(verdict)))});
+        }
+        const core::Mark loss = sum_.mark == core::Mark::AfterLoss ? sum_.mark : core::Mark::None;
+        parts.push_back({0, fmt::format("lost {}{}", sign(loss), thousands(all_.latest.lost))});
+        parts.push_back({5, fmt::format("resyncs {}", thousands(sum_.resyncs))});
+        if (all_.latest.all && all_.latest.all->most.to.n > 0) {
+            parts.push_back(
+                {3, fmt::format("peak {} at {:.2f} s",
+                                documents::peak_column(*all_.latest.all, all_.latest.page_size, state_.style) + unit(),
+                                static_cast<double>(all_.latest.all->most.t_ns) / 1e9)});
+        }
+        const Growth growth = this->growth();
+        parts.push_back({1, growth.text});
+        std::string line = fitting(parts, width - 1, "   ");
+        if (line.find(growth.text) == std::string::npos) {
+            parts.back().text = growth.brief;
+            line = fitting(parts, width - 1, "   ");
+        }
+        return " " + line;
+    }
+
+    void footer() {
+        const Latest &latest = all_.latest;
+        const int rows = grid_.size().rows;
+        const int width = grid_.size().columns - 1;
+        const std::string events = thousands(static_cast<std::uint64_t>(std::llround(latest.events_per_s)));
+        grid_.put(
+            rows - 2, 0,
+            fitting({{2, fmt::format(" {} events/s", sum_.running == 0 ? "0" : events)},
+                     {5, thousands(latest.emitted - std::min(latest.emitted, latest.lost)) + " seen"},
+                     {0, fmt::format("lost {}", thousands(latest.lost))},
+                     {1, fmt::format("rsslag: CPU {:.1f} %", latest.own.cpu_percent)},
+                     {4, fmt::format("RSS {}", amount_of(latest.page_size.pages(latest.own.rss)))},
+                     {3, latest.own.bpf_ns_per_event ? fmt::format("BPF {:.0f} ns/event", *latest.own.bpf_ns_per_event)
+                                                     : std::string("BPF not timed")}},
+                    width),
+            Look::Faint);
+        if (draw_typing(grid_, state_)) return;
+        const std::string enter = glyphs(state_.style.utf8).enter;
+        std::vector<Part> keys{{0, " q quit"},   {1, "? help"},   {1, enter + " open"},
+                               {2, "s S sort"},  {3, "/ filter"}, {3, "v tree"},
+                               {6, "C columns"}, {5, "g grew"},   {4, "space pause"}};
+        if (state_.facts.playback) {
+            keys = {{0, " q quit"},
+                    {1, "? help"},
+                    {1, enter + " open"},
+                    {2, state_.facts.playback->playing ? "space pause" : "space play"},
+                    {3, fmt::format("{} seek", glyphs(state_.style.utf8).sideways)},
+                    {3, "s S sort"},
+                    {4, "/ filter"},
+                    {4, "v tree"},
+                    {5, "p peak"},
+                    {6, "C columns"}};
+        } else {
+            keys.push_back({7, "w walk"});
+            keys.push_back({9, "+- interval"});
+            keys.push_back({state_.recording ? 2 : 8, state_.recording ? "r end of recording" : "r record"});
+            if (state_.has_command) keys.push_back({3, "i type to the command"});
+        }
+        grid_.put(rows - 1, 0, fitting(keys, width));
+    }
+
+    void help(const Area &area) {
+        const std::vector<std::string> lines{
+            " Keys",
+            "   up/down j/k PgUp PgDn Home End  move      Enter  open the process   Esc  back",
+            "   s  sort by the next column                S  reverse the order",
+            "   /  filter by name, command, user or PID   v  tree or flat",
+            "   C  choose the columns                     g  what the process grew by",
+            "   Enter on the row of those that ended      lists them one by one",
+            state_.facts.playback ? "   space  play, pause   , .  a tick back, on   left right  5 s back, on"
+                                  : "   space  pause the display   + -  interval   w  walk smaps   r  record",
+            state_.facts.playback ? "   0-9  to that tenth   + -  faster, slower    p  to the peak lag   q  quit"
+                                  : "   -- CMD:  o  show or hide its output   i  type to it          q  quit",
+            " Columns",
+            "   EXACT     flushed + cached: what the process holds now",
+            "   GROWTH/s  the mean over the last 5 s",
+            "   PEAK      the highest value since the start of the trace, from every record",
+            "   LAG       the part of EXACT that stat does not show",
+            "   Pages that processes share copy-on-write count in each of them.",
+            " Marks  ~ approximate   ! after a loss, until the resync   >= at least"};
+        for (int i = 0; i < area.rows && i < static_cast<int>(lines.size()); ++i) {
+            const std::string &line = lines[static_cast<std::size_t>(i)];
+            const bool heading = line == " Keys" || line == " Columns";
+            grid_.put(area.row + i, area.column, line, heading ? Look::Bold : Look::Plain);
+        }
+    }
+
+    void chooser(const Area &area) {
+        grid_.put_field(area.row, 0, area.columns, " COLUMNS   space shows or hides one, C or Esc ends", Look::Heading);
+        for (std::size_t i = 0; i < kListColumns && static_cast<int>(i) + 1 < area.rows; ++i) {
+            const bool hidden = state_.choices.hidden[i];
+            const Look look = i == state_.choices.chosen ? Look::Selected : Look::Plain;
+            grid_.put_field(area.row + 1 + static_cast<int>(i), 0, 30,
+                            fmt::format("   [{}] {}", hidden ? " " : "x", column_name(static_cast<ListColumn>(i))),
+                            look);
+        }
+    }
+
+    /// The number of rows that the chart takes.
+    int chart(const Area &area) {
+        constexpr int kLeast = 6;
+        constexpr int kMost = 20;
+        constexpr int kLeastTable = 8;
+        const auto needed = static_cast<int>(std::min<std::size_t>(list_.rows.size() + 2, 1000));
+        const int rows = std::min(area.rows - std::min(needed, std::max(kLeastTable, area.rows * 3 / 5)), kMost);
+        if (rows < kLeast || area.columns < 40) return 0;
+        Chart chart;
+        chart.page_size = all_.latest.page_size;
+        chart.now_ns = now_ns_;
+        const auto point = [&chart](const Sample &sample) {
+            chart.points.push_back(
+                {sample.t_ns, sample.flushed.rss(), sample.cached.rss(), std::nullopt, sample.needs_resync});
+        };
+        chart.span_ns = chart_span(all_.sums.empty() ? 0 : now_ns_ - std::min(now_ns_, all_.sums.front().t_ns));
+        const std::uint64_t from = now_ns_ - std::min(now_ns_, chart.span_ns);
+        for (std::size_t i = 0; i < all_.sums.size(); ++i)
+            if (i + 1 == all_.sums.size() || all_.sums[i + 1].t_ns >= from) point(all_.sums[i]);
+        point(sums_of(all_));
+        draw_legend(grid_, area.row, area.column, area.columns - 1, " RSS of all", state_.style);
+        draw_chart(grid_, {area.row + 1, area.column + 1, rows - 1, area.columns - 2}, chart, state_.style);
+        return rows;
+    }
+
+    void table(const Area &area) {
+        if (area.rows < 3) return;
+        const std::size_t space = static_cast<std::size_t>(area.rows - 2);
+        const Window window = window_of(list_.rows.size(), space, list_.selected);
+        std::vector<Part> parts{
+            {0, fmt::format(" PROCESSES, by {}{}{}", column_name(state_.choices.sort),
+                            state_.choices.reversed ? ", reversed" : "", state_.choices.tree ? ", as a tree" : "")}};
+        if (!state_.choices.filter.empty()) {
+            parts.push_back(
+                {0, fmt::format("filter \"{}\": {} of {}", core::printable(state_.choices.filter, state_.style.utf8),
+                                thousands(list_.running), thousands(list_.total))});
+        }
+        if (window.end - window.first < list_.rows.size()) {
+            parts.push_back({1, fmt::format("rows {}{}{} of {}", window.first + 1, state_.style.utf8 ? "\u2013" : "-",
+                                            window.end, list_.rows.size())});
+        }
+        grid_.put_field(area.row, area.column, area.columns, fitting(parts, area.columns), Look::Bold);
+        const auto columns = columns_of(state_.choices, area.columns);
+        draw_columns(grid_, {area.row + 1, area.column, area.rows - 1, area.columns}, columns, cells_of(), window,
+                     [&](std::size_t rank) -> const ListRow & { return list_.rows[rank]; });
+        const auto ended = std::find_if(list_.rows.begin(), list_.rows.end(),
+                                        [](const ListRow &row) { return row.process == nullptr; });
+        if (ended == list_.rows.end()) return;
+        const auto rank = static_cast<std::size_t>(ended - list_.rows.begin());
+        if (rank < window.first || rank >= window.end) return;
+        const int row = area.row + 2 + static_cast<int>(rank - window.first);
+        grid_.put(row, area.column + 2, ended_text(area.columns - 3),
+                  rank == window.selected ? Look::Selected : Look::Faint);
+    }
+
+    /// "12 ended; the highest peak 26,044 kB: make [12201]; their peaks add up to 34,120 kB".
+    std::string ended_text(int width) const {
+        Pages sum = all_.left_out_peaks;
+        Pages highest = all_.left_out_highest;
+        std::string who = core::printable(all_.left_out_name, state_.style.utf8);
+        for (const auto &[pid, process] : all_.processes) {
+            if (!process.ended) continue;
+            const Pages peak = process.tick.extremes.most.to;
+            sum += peak;
+            if (!who.empty() && peak <= highest) continue;
+            highest = peak;
+            who = name_of(process, state_.style);
+        }
+        const std::string more =
+            all_.left_out == 0 ? "" : fmt::format("{} of them are no longer listed", thousands(all_.left_out));
+        return fitting({{0, fmt::format("{} ended", thousands(list_.ended))},
+                        {1, fmt::format("the highest peak {}: {}", amount_of(highest), who)},
+                        {2, fmt::format("their peaks add up to {}", amount_of(sum))},
+                        {4, more},
+                        {3, state_.choices.ended ? "Enter hides them" : "Enter lists them"}},
+                       width, "; ");
+    }
+
+    Grid &grid_;
+    const LiveState &state_;
+    const Overview &all_;
+    ListRows list_;
+    Together sum_;
+    std::uint64_t now_ns_ = 0;
+};
+
+}  // namespace
+
+void draw_list(Grid &grid, const LiveState &state, std::chrono::milliseconds since_tick) {
+    ListLayout(grid, state, since_tick).draw();
+}
+
+}  // namespace rsslag::screen
