@@ -17,7 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<const char *, 5> kMembers{"file", "anon", "shmem", "swap", "rss"};
 constexpr std::array<const char *, 3> kRssMembers{"file", "anon", "shmem"};
 
 std::int64_t clamped_rss(const json &members) {

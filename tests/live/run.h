@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -20,6 +21,9 @@ struct Expected {
     std::string status;  ///< what status and statm show: "flushed", "exact"
 };
 extern Expected expected;
+
+/// The members in JSON, and their sum.
+inline constexpr std::array<const char *, 5> kMembers{"file", "anon", "shmem", "swap", "rss"};
 
 struct Outcome {
     int status = -1;  ///< exit status, 128 + N for a signal

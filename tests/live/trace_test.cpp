@@ -21,8 +21,6 @@ namespace {
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::array<const char *, 5> kMembers{"file", "anon", "shmem", "swap", "rss"};
-
 std::int64_t sum_of(const json &list, const char *member) {
     std::int64_t sum = 0;
     for (const json &each : list)
@@ -31,7 +29,7 @@ std::int64_t sum_of(const json &list, const char *member) {
 }
 
 /// Checks what must hold in every tick, moving or not.
-void expect_sums_hold(const json &tick) {
+void expect_tick_adds_up(const json &tick) {
     for (const char *member : kMembers) {
         const auto exact = tick["exact"][member].get<std::int64_t>();
         ASSERT_EQ(exact, tick["flushed"][member].get<std::int64_t>() + tick["cached"][member].get<std::int64_t>())
@@ -105,7 +103,7 @@ TEST_P(Traced, AgreesWithExactReadingsOverAMixedRun) {
     ASSERT_FALSE(run.summary.is_null());
     int agreeing = 0;
     for (const json &tick : run.ticks) {
-        expect_sums_hold(tick);
+        expect_tick_adds_up(tick);
         if (tick["verdict"] == "agrees") {
             ++agreeing;
             EXPECT_EQ(tick["residual"], 0);
@@ -190,7 +188,7 @@ TEST_P(Traced, ComesBackAfterARingThatIsTooSmall) {
     EXPECT_GT(summary["resyncs"], 0);
     EXPECT_EQ(summary["emitted"], summary["records"].get<std::int64_t>() + summary["lost"].get<std::int64_t>());
     for (const json &tick : run.ticks)
-        expect_sums_hold(tick);
+        expect_tick_adds_up(tick);
 }
 
 TEST_P(Traced, GivesEachThreadWhatItTouches) {
@@ -206,7 +204,7 @@ TEST_P(Traced, GivesEachThreadWhatItTouches) {
     const json last = ticks.back();
     kill(last["pid"].get<pid_t>(), SIGTERM);
     rsslag.finish(0);
-    expect_sums_hold(last);
+    expect_tick_adds_up(last);
     std::int64_t uncertain = 0;
     int workers = 0;
     for (const json &thread : last["threads"]) {
