@@ -235,8 +235,8 @@ class ListLayout {
                                    amount_of(Pages{std::abs(grew.n)}), seconds);
         growth.text = growth.brief;
         if (sum_.grower->figures.grew.n > 0) {
-            growth.text +=
-                fmt::format("; {} by {}", name_of(*sum_.grower, state_.style), amount_of(sum_.grower->figures.grew));
+            growth.text += fmt::format("; {} {}by {}", name_of(*sum_.grower, state_.style), grew.n < 0 ? "grew " : "",
+                                       amount_of(sum_.grower->figures.grew));
         }
         return growth;
     }

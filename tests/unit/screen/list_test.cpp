@@ -88,6 +88,11 @@ TEST_F(ProcessList, SaysWhoGrewInTheLast30Seconds) {
     const std::string most = core::as_kb(core::Pages{30 * 401}, {});
     const std::string text = drawn(family_screen({}), {36, 160});
     EXPECT_TRUE(contains(text, "grew by " + grew + " in 30 s; redis-server [4711] by " + most)) << text;
+    LiveScreen shrinking = family_screen({});
+    Relative fallen = family()[1];
+    fallen.pages -= 20'000;
+    shrinking.take(relative_tick(fallen, 40), "redis");
+    EXPECT_TRUE(contains(drawn(shrinking, {36, 160}), "kB in 30 s; redis-server [4711] grew by " + most));
     // An mm that was born in the trace has grown from 0.
     LiveScreen young = family_screen({}, 10);
     Relative newcomer{4800, 1, "ruby", "", "root", 900'000, 0, 30};
