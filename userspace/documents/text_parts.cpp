@@ -49,10 +49,22 @@ std::string column(core::Pages pages, const core::PageSize &page_size, const Tex
     return text;
 }
 
+std::string at_least(const TextStyle &style) {
+    return style.utf8 ? "\u2265" : ">=";
+}
+
+std::string Bounds::sign(const TextStyle &style) const {
+    if (lossy) return at_least(style);
+    return from == to ? "" : "~";
+}
+
+Bounds bounds_of(const core::Extremes &extremes) {
+    return {extremes.most.from, extremes.most.to, extremes.lossy};
+}
+
 std::string peak_column(const core::Extremes &extremes, const core::PageSize &page_size, const TextStyle &style) {
-    const core::Extreme &most = extremes.most;
-    if (extremes.lossy) return (style.utf8 ? "\u2265" : ">=") + column(most.from, page_size, style);
-    return (most.from == most.to ? "" : "~") + column(most.to, page_size, style);
+    const Bounds peak = bounds_of(extremes);
+    return peak.sign(style) + column(peak.shown(), page_size, style);
 }
 
 std::string local_clock(std::chrono::system_clock::time_point time) {

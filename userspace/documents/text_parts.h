@@ -19,7 +19,21 @@ std::string amount(core::Pages pages, const core::PageSize &page_size, const Tex
 /// As amount() without the unit, for columns whose heading contains it.
 std::string column(core::Pages pages, const core::PageSize &page_size, const TextStyle &style);
 
-/// The highest rss, as column(): marked with "~" if it is the upper end of a range, with "≥" if it is a lower bound.
+/// The mark of a lower bound: "≥", or ">=" in ASCII.
+std::string at_least(const TextStyle &style);
+
+/// Bounds of a peak, or of a sum of peaks. If records were lost, it has only a lower bound.
+struct Bounds {
+    core::Pages from, to;
+    bool lossy = false;
+
+    /// The end of the range that is shown, and the mark before it: "~" the upper end of a range, "≥" a lower bound.
+    core::Pages shown() const { return lossy ? from : to; }
+    std::string sign(const TextStyle &style) const;
+};
+Bounds bounds_of(const core::Extremes &extremes);
+
+/// The highest rss, as column(), with the mark of its bounds.
 std::string peak_column(const core::Extremes &extremes, const core::PageSize &page_size, const TextStyle &style);
 
 /// Local time: "14:03:22".

@@ -39,7 +39,7 @@ std::string exact_cell(L c, R r) {
 std::string growth_cell(L c, R r) {
     if (r.process->ended || !r.process->figures.growth) return "-";
     const Pages pages{std::llround(*r.process->figures.growth)};
-    return (pages.n > 0 ? "+" : "") + c.pages(pages);
+    return fmt::format("{}{}{}", sign(r.process->figures.growth_mark), pages.n > 0 ? "+" : "", c.pages(pages));
 }
 
 std::string peak_cell(L c, R r) {
@@ -55,9 +55,10 @@ std::string threads_cell(L /*c*/, R r) {
     return r.process->ended ? "-" : thousands(static_cast<std::uint64_t>(r.process->tick.process.threads_count));
 }
 
-std::string updates_cell(L /*c*/, R r) {
+std::string updates_cell(L c, R r) {
     if (r.process->ended || !r.process->figures.updates) return "-";
-    return thousands(static_cast<std::uint64_t>(std::llround(*r.process->figures.updates)));
+    return (r.process->figures.updates_lost ? documents::at_least(c.style) : "") +
+           thousands(static_cast<std::uint64_t>(std::llround(*r.process->figures.updates)));
 }
 
 std::string verdict_cell(L /*c*/, R r) {
@@ -178,6 +179,9 @@ class ListLayout {
     std::string amount_of(Pages pages) const { return amount(pages, all_.latest.page_size, state_.style); }
 
     ListCells cells_of() const { return {state_.style, all_.latest.page_size}; }
+    std::string peak_text(const documents::Bounds &peak) const {
+        return peak.sign(state_.style) + amount_of(peak.shown());
+    }
     std::string unit() const { return state_.style.unit.empty() ? "" : " " + state_.style.unit; }
 
     void title() {
@@ -231,12 +235,12 @@ class ListLayout {
         const Pages grew = sum_.exact - first->flushed.rss() - first->cached.rss();
         const auto seconds = static_cast<double>(all_.latest.t_ns - first->t_ns) / 1e9;
         Growth growth;
-        growth.brief = fmt::format("{} by {} in {:.0f} s", grew.n < 0 ? "shrank" : "grew",
-                                   amount_of(Pages{std::abs(grew.n)}), seconds);
+        growth.brief = fmt::format("{} by {}{} in {:.0f} s", grew.n < 0 ? "shrank" : "grew",
+                                   sign(std::max(sum_.mark, first->mark)), amount_of(Pages{std::abs(grew.n)}), seconds);
         growth.text = growth.brief;
         if (sum_.grower->figures.grew.n > 0) {
-            growth.text += fmt::format("; {} {}by {}", name_of(*sum_.grower, state_.style), grew.n < 0 ? "grew " : "",
-                                       amount_of(sum_.grower->figures.grew));
+            growth.text += fmt::format("; {} {}by {}{}", name_of(*sum_.grower, state_.style), grew.n < 0 ? "grew " : "",
+                                       sign(sum_.grower->figures.grew_mark), amount_of(sum_.grower->figures.grew));
         }
         return growth;
     }
@@ -359,8 +363,8 @@ class ListLayout {
         chart.page_size = all_.latest.page_size;
         chart.now_ns = now_ns_;
         const auto point = [&chart](const Sample &sample) {
-            chart.points.push_back(
-                {sample.t_ns, sample.flushed.rss(), sample.cached.rss(), std::nullopt, sample.needs_resync});
+            chart.points.push_back({sample.t_ns, sample.flushed.rss(), sample.cached.rss(), std::nullopt,
+                                    sample.mark == core::Mark::AfterLoss});
         };
         chart.span_ns = chart_span(all_.sums.empty() ? 0 : now_ns_ - std::min(now_ns_, all_.sums.front().t_ns));
         const std::uint64_t from = now_ns_ - std::min(now_ns_, chart.span_ns);
@@ -404,22 +408,15 @@ class ListLayout {
 
     /// "12 ended; the highest peak 26,044 kB: make [12201]; their peaks add up to 34,120 kB".
     std::string ended_text(int width) const {
-        Pages sum = all_.left_out_peaks;
-        Pages highest = all_.left_out_highest;
-        std::string who = core::printable(all_.left_out_name, state_.style.utf8);
-        for (const auto &[pid, process] : all_.processes) {
-            if (!process.ended) continue;
-            const Pages peak = process.tick.extremes.most.to;
-            sum += peak;
-            if (!who.empty() && peak <= highest) continue;
-            highest = peak;
-            who = name_of(process, state_.style);
-        }
+        EndedPeaks peaks = all_.left_out_peaks;
+        for (const auto &[pid, process] : all_.processes)
+            if (process.ended) peaks.add(process.tick);
         const std::string more =
             all_.left_out == 0 ? "" : fmt::format("{} of them are no longer listed", thousands(all_.left_out));
         return fitting({{0, fmt::format("{} ended", thousands(list_.ended))},
-                        {1, fmt::format("the highest peak {}: {}", amount_of(highest), who)},
-                        {2, fmt::format("their peaks add up to {}", amount_of(sum))},
+                        {1, fmt::format("the highest peak {}: {}", peak_text(peaks.highest),
+                                        core::printable(peaks.name, state_.style.utf8))},
+                        {2, fmt::format("their peaks add up to {}", peak_text(peaks.sum))},
                         {4, more},
                         {3, state_.choices.ended ? "Enter hides them" : "Enter lists them"}},
                        width, "; ");

@@ -90,8 +90,9 @@ void draw_growth(Grid &grid, const Area &area, const LiveState &state, const Pro
     const auto seconds = static_cast<double>(now_ns - std::min(now_ns, growth.from_ns)) / 1e9;
     grid.put_field(
         area.row, area.column, end,
-        fitting({{0, fmt::format(" GREW BY {} in {} last {:.0f} s", amount(growth.grew(), tick.page_size, state.style),
-                                 process.ended ? "its" : "the", std::min(seconds, 30.0))},
+        fitting({{0, fmt::format(" GREW BY {}{} in {} last {:.0f} s", sign(core::mark(tick, core::figures_of(tick))),
+                                 amount(growth.grew(), tick.page_size, state.style), process.ended ? "its" : "the",
+                                 std::min(seconds, 30.0))},
                  {2, "net change at page faults"},
                  {1, "g or Esc back"}},
                 area.columns, "   "),

@@ -41,7 +41,8 @@ std::uint64_t total(const Tick &tick) {
 /// `most`: the number of samples to keep.
 void take_history(Process &process, std::size_t most) {
     const Tick &tick = process.tick;
-    Sample sample{tick.t_ns, tick.ledger.flushed, tick.ledger.cached, std::nullopt, tick.needs_resync};
+    Sample sample{tick.t_ns, tick.ledger.flushed, tick.ledger.cached, std::nullopt,
+                  core::mark(tick, core::figures_of(tick))};
     if (tick.process.walk && !tick.stale_walk && tick.read)
         sample.walked = tick.page_size.pages(tick.process.walk->rss);
     process.history.push_back(sample);
@@ -77,6 +78,18 @@ LiveScreen::~LiveScreen() = default;
 LiveScreen::LiveScreen(LiveScreen &&) noexcept = default;
 LiveScreen &LiveScreen::operator=(LiveScreen &&) noexcept = default;
 
+void EndedPeaks::add(const Tick &tick) {
+    const documents::Bounds peak = documents::bounds_of(tick.extremes);
+    sum.from += peak.from, sum.to += peak.to, sum.lossy = sum.lossy || peak.lossy;
+    // One lower bound makes the highest of all a lower bound.
+    const bool lossy = highest.lossy || peak.lossy;
+    if (name.empty() || peak.shown() > highest.shown()) {
+        highest = peak;
+        name = fmt::format("{} [{}]", tick.process.comm, tick.process.pid);
+    }
+    highest.lossy = lossy;
+}
+
 /// At the limit, removes the ended process with the earliest last tick, except the one shown.
 void LiveState::forget_ended() {
     constexpr std::size_t kMost = 500;
@@ -87,13 +100,8 @@ void LiveState::forget_ended() {
         if (first == all.processes.end() || each->second.tick.t_ns < first->second.tick.t_ns) first = each;
     }
     if (first == all.processes.end()) return;
-    const Tick &tick = first->second.tick;
-    const core::Pages peak = tick.extremes.most.to;
-    if (all.left_out++ == 0 || peak > all.left_out_highest) {
-        all.left_out_highest = peak;
-        all.left_out_name = fmt::format("{} [{}]", tick.process.comm, tick.process.pid);
-    }
-    all.left_out_peaks += peak;
+    ++all.left_out;
+    all.left_out_peaks.add(first->second.tick);
     all.processes.erase(first);
 }
 

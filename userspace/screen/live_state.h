@@ -69,7 +69,7 @@ struct Sample {
     std::uint64_t t_ns = 0;
     core::Members flushed, cached;
     std::optional<core::Pages> walked;
-    bool needs_resync = false;
+    core::Mark mark = core::Mark::None;
 };
 
 /// The figures of a process in the list of processes, as of its last tick.
@@ -79,10 +79,13 @@ struct ListFigures {
     std::optional<core::Pages> stat, lag;
     core::Mark mark = core::Mark::None;
     core::Verdict verdict = core::Verdict::Unwalked;
-    std::uint64_t mm = 0;           ///< MmView::generation: equal for processes that share one
-    core::Pages grew;               ///< in the last kGrowthNs, or since the attach
-    std::optional<double> growth;   ///< pages per second, over the last kRateNs; nullopt: not known yet
+    std::uint64_t mm = 0;  ///< MmView::generation: equal for processes that share one
+    core::Pages grew;      ///< in the last kGrowthNs, or since the attach
+    core::Mark grew_mark = core::Mark::None;
+    std::optional<double> growth;  ///< pages per second, over the last kRateNs; nullopt: not known yet
+    core::Mark growth_mark = core::Mark::None;
     std::optional<double> updates;  ///< per second, since the previous tick; nullopt: not known yet
+    bool updates_lost = false;      ///< records were lost since then: `updates` is a lower bound
     std::uint64_t resyncs = 0;
 };
 inline constexpr std::uint64_t kGrowthNs = 30'000'000'000;
@@ -115,6 +118,14 @@ struct Latest {
     std::size_t processes = 0;          ///< Tick::all_processes
 };
 
+/// The peaks of processes that have ended.
+struct EndedPeaks {
+    documents::Bounds highest, sum;
+    std::string name;  ///< of the process with the highest peak; raw bytes
+
+    void add(const Tick &tick);
+};
+
 /// All traced processes.
 struct Overview {
     std::map<int, Process> processes;  ///< by PID
@@ -122,9 +133,7 @@ struct Overview {
     Latest latest;
     // Ended processes that were removed from `processes`:
     std::size_t left_out = 0;
-    core::Pages left_out_peaks;    ///< the sum of their peaks
-    core::Pages left_out_highest;  ///< the highest of these
-    std::string left_out_name;     ///< of that one: its name, raw bytes
+    EndedPeaks left_out_peaks;
 };
 
 enum class ListColumn : std::uint8_t { Exact, Growth, Peak, Lag, Threads, Updates, Verdict, User, Pid, Command };

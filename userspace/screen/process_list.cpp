@@ -13,6 +13,7 @@ namespace rsslag::screen {
 namespace {
 
 using core::Pages;
+using documents::bounds_of;
 
 /// Unexplained first, then those that are not known, then those that agree.
 int severity(core::Verdict verdict) {
@@ -41,7 +42,7 @@ bool before(const ListRow &a, const ListRow &b, ListColumn column) {
     switch (column) {
         case ListColumn::Exact: return p.figures.exact > q.figures.exact;
         case ListColumn::Growth: return p.figures.growth.value_or(0) > q.figures.growth.value_or(0);
-        case ListColumn::Peak: return p.tick.extremes.most.to > q.tick.extremes.most.to;
+        case ListColumn::Peak: return bounds_of(p.tick.extremes).shown() > bounds_of(q.tick.extremes).shown();
         case ListColumn::Lag: return p.figures.lag.value_or(Pages{}) > q.figures.lag.value_or(Pages{});
         case ListColumn::Threads: return p.tick.process.threads_count > q.tick.process.threads_count;
         case ListColumn::Updates: return p.figures.updates.value_or(0) > q.figures.updates.value_or(0);
@@ -130,6 +131,7 @@ class Tree {
 struct Since {
     Pages rss;
     std::uint64_t t_ns = 0;
+    core::Mark mark = core::Mark::None;
 };
 std::optional<Since> sample_before(const std::deque<Sample> &history, std::uint64_t t_ns, std::uint64_t age) {
     const std::uint64_t from = t_ns - std::min(t_ns, age);
@@ -137,7 +139,7 @@ std::optional<Since> sample_before(const std::deque<Sample> &history, std::uint6
                                         [](std::uint64_t at, const Sample &sample) { return at < sample.t_ns; });
     const auto found = after == history.begin() ? after : std::prev(after);
     if (found == history.end() || found->t_ns >= t_ns) return std::nullopt;
-    return Since{found->flushed.rss() + found->cached.rss(), found->t_ns};
+    return Since{found->flushed.rss() + found->cached.rss(), found->t_ns, found->mark};
 }
 
 }  // namespace
@@ -170,14 +172,19 @@ ListFigures list_figures(const Process &process, const Tick *before) {
     const bool whole = !process.history.empty() && process.history.front().t_ns + kGrowthNs <= tick.t_ns;
     const auto since = whole ? sample_before(process.history, tick.t_ns, kGrowthNs) : std::nullopt;
     figures.grew = figures.exact - (since ? since->rss : tick.ledger.baseline.rss());
+    // The baseline is as certain as the first sample.
+    const auto first = process.history.empty() ? figures.mark : process.history.front().mark;
+    figures.grew_mark = std::max(figures.mark, since ? since->mark : first);
     if (const auto start = sample_before(process.history, tick.t_ns, kRateNs)) {
         figures.growth = static_cast<double>((figures.exact - start->rss).n) * kNsPerS /
                          static_cast<double>(tick.t_ns - start->t_ns);
+        figures.growth_mark = std::max(figures.mark, start->mark);
     }
     if (before != nullptr && tick.t_ns > before->t_ns) {
         const auto updates = [](const Tick &of) { return of.ledger.updates + of.ledger.updates_by_others; };
         figures.updates = static_cast<double>(updates(tick) - std::min(updates(tick), updates(*before))) * kNsPerS /
                           static_cast<double>(tick.t_ns - before->t_ns);
+        figures.updates_lost = tick.lost > before->lost;
     }
     return figures;
 }
@@ -190,7 +197,8 @@ Sample sums_of(const Overview &all) {
         if (process.ended || !seen.insert(process.figures.mm).second) continue;
         sums.flushed += process.figures.flushed;
         sums.cached += process.figures.cached;
-        sums.needs_resync = sums.needs_resync || process.tick.needs_resync;
+        sums.mark = std::max(
+            {sums.mark, process.figures.mark, process.tick.needs_resync ? core::Mark::AfterLoss : core::Mark::None});
     }
     return sums;
 }

@@ -277,6 +277,77 @@ TEST_F(ProcessList, MarksSumsAfterALoss) {
     EXPECT_TRUE(contains(drawn(screen), "lost !7")) << drawn(screen);
 }
 
+TEST_F(ProcessList, MarksGrowthFromOrToAValueAfterALoss) {
+    LiveScreen screen = family_screen({});
+    const auto take = [&screen](int second, bool needs_resync) {
+        Tick tick = relative_tick(family()[0], second);
+        tick.needs_resync = needs_resync;
+        tick.lost = 7;
+        screen.take(tick, "redis");
+    };
+    const auto text = [&screen] { return drawn(screen, {36, 160}); };
+    take(41, true);
+    EXPECT_TRUE(contains(row_with(screen, " 4711 "), " !+1,604 ")) << row_with(screen, " 4711 ");
+    EXPECT_TRUE(contains(text(), "grew by !")) << text();
+    EXPECT_TRUE(contains(text(), "redis-server [4711] by !")) << text();
+    EXPECT_TRUE(contains(row_with(screen, " 4712 "), "   0 ")) << "the growth of others is known";
+    // After the resync the value is certain. It is compared with the value of 41 s for 5 s in its row and for 30 s
+    // above.
+    take(42, false);
+    EXPECT_TRUE(contains(row_with(screen, " 4711 "), " +1,604 ")) << row_with(screen, " 4711 ");
+    take(46, false);
+    EXPECT_TRUE(contains(row_with(screen, " 4711 "), " !+1,604 ")) << row_with(screen, " 4711 ");
+    EXPECT_TRUE(contains(text(), "redis-server [4711] by 48,120 kB")) << text();
+    take(71, false);
+    EXPECT_TRUE(contains(row_with(screen, " 4711 "), " +1,604 ")) << row_with(screen, " 4711 ");
+    EXPECT_TRUE(contains(text(), "redis-server [4711] by !48,120 kB")) << text();
+    press(screen, "g");
+    EXPECT_FALSE(contains(text(), "GREW BY !"));
+}
+
+TEST_F(ProcessList, MarksGrowthFromAValueThatMoved) {
+    LiveScreen screen = family_screen({}, 1);
+    Relative young{4800, 1, "ruby", "", "root", 900'000, 1'000, 30};
+    for (int second = 2; second <= 4; ++second) {
+        Tick tick = relative_tick(young, second);
+        if (second == 2) tick.process.verdict.verdict = core::Verdict::Moving;
+        screen.take(tick, "root");
+    }
+    EXPECT_TRUE(contains(row_with(screen, " 4800 "), " ~+4,000 ")) << row_with(screen, " 4800 ");
+    EXPECT_TRUE(contains(drawn(screen, {36, 160}), "ruby [4800] by ~16,000 kB")) << drawn(screen, {36, 160});
+}
+
+TEST_F(ProcessList, MarksUpdatesOfATickWithALoss) {
+    LiveScreen screen = family_screen({});
+    for (const auto &[second, lost, expected] : {std::tuple(41, 7U, " \u2265401 "), std::tuple(42, 7U, " 401 ")}) {
+        Tick tick = relative_tick(family()[0], second);
+        tick.lost = lost;
+        screen.take(tick, "redis");
+        EXPECT_TRUE(contains(row_with(screen, " 4711 "), expected)) << row_with(screen, " 4711 ");
+    }
+}
+
+TEST_F(ProcessList, MarksThePeaksOfThoseThatEnded) {
+    const auto row_after = [](core::Pages from, core::Pages to, bool lossy, const TextStyle &style) {
+        LiveScreen screen = family_screen(style);
+        Relative last{4801, 1, "ld", "", "root", 100, 0, 31, 41};
+        Tick tick = relative_tick(last, 41);
+        tick.extremes.most.from = from;
+        tick.extremes.most.to = to;
+        tick.extremes.lossy = lossy;
+        screen.take(tick, "root");
+        return row_with(screen, "3 ended;");
+    };
+    const auto has = [](const std::string &row, std::string_view highest, std::string_view sum) {
+        EXPECT_TRUE(contains(row, fmt::format("the highest peak {}; their peaks add up to {};", highest, sum))) << row;
+    };
+    has(row_after({100}, {100}, false, {}), "26,044 kB: cc1 [4721]", "29,804 kB");
+    has(row_after({100}, {150}, false, {}), "26,044 kB: cc1 [4721]", "~30,004 kB");
+    has(row_after({100}, {10'000}, false, {}), "~40,000 kB: ld [4801]", "~69,404 kB");
+    has(row_after({100}, {10'000}, true, {}), "\u226526,044 kB: cc1 [4721]", "\u226529,804 kB");
+    has(row_after({9'000}, {10'000}, true, ascii_style()), ">=36,000 kB: ld [4801]", ">=65,404 kB");
+}
+
 TEST_F(ProcessList, PrintsNoRawByteOfACommandLine) {
     LiveScreen screen = family_screen({});
     Relative hostile{4900, 1, "x", "x\x1b[2J \xff\u202E", "u\x1b", 1'000'000, 0, 40};
