@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 
+#include "attach_targets.h"
 #include "hooks.skel.h"
 
 namespace rsslag::probe {
@@ -38,10 +39,10 @@ std::string try_hook(const std::string &section) {
         if (requested) matching = program;
     }
     const int loaded = rsslag_hooks__load(skeleton.get());
-    // libbpf returns ESRCH, without a system call, if the BTF has no such tracepoint or function.
+    // ESRCH, without a system call, if the BTF has no such tracepoint or function.
     if (loaded == -ESRCH) return "this kernel does not have it";
     if (loaded != 0) return std::string("cannot load: ") + std::strerror(-loaded);
-    bpf_link *const link = bpf_program__attach(matching);
+    bpf_link *const link = attach(matching);
     if (link == nullptr) return std::string("cannot attach: ") + std::strerror(errno);
     bpf_link__destroy(link);
     return "";
@@ -49,7 +50,8 @@ std::string try_hook(const std::string &section) {
 
 }  // namespace
 
-std::vector<HookState> try_hooks() {
+std::vector<HookState> try_hooks(const std::shared_ptr<const btf> &kernel) {
+    find_targets_in(kernel);
     const Skeleton skeleton(rsslag_hooks__open());
     std::vector<HookState> states;
     if (!skeleton) return states;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
+
+struct btf;
 
 namespace rsslag::probe {
 
@@ -14,7 +17,7 @@ struct HookState {
 };
 
 /// Loads, attaches and detaches an empty program for each hook, one hook at a time. Empty if libbpf cannot open the
-/// object.
-std::vector<HookState> try_hooks();
+/// object. `kernel`: as for find_targets_in().
+std::vector<HookState> try_hooks(const std::shared_ptr<const btf> &kernel);
 
 }  // namespace rsslag::probe

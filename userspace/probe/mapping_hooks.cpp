@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "attach_targets.h"
+#include "core_types.h"
 #include "link.h"
 #include "mappings.skel.h"
 #include "probe/denial.h"
@@ -62,19 +64,22 @@ struct MappingHooks::State {
     std::unique_ptr<ring_buffer, ChangesDeleter> ring;
     std::uint64_t lost = 0;
 
-    int attach(const StreamProbe &stream, bool compat_calls, Hooks hooks);
+    int attach(const StreamProbe &stream, const KernelTraits &traits, Hooks hooks);
 };
 
 /// 0 or a positive errno.
-int MappingHooks::State::attach(const StreamProbe &stream, bool compat_calls, Hooks hooks) {
+int MappingHooks::State::attach(const StreamProbe &stream, const KernelTraits &traits, Hooks hooks) {
     skeleton.reset(rsslag_mappings__open());
+    if (!skeleton) return errno;
+    const CoreTypes types(traits.types.get(), *bpf_object__btf(skeleton->obj));
+    if (types.made()) skeleton.reset(rsslag_mappings__open_opts(types.open_options()));
     if (!skeleton) return errno;
     auto &programs = skeleton->progs;
     bpf_program__set_autoload(programs.mremap_done, hooks == Hooks::Functions);
     bpf_program__set_autoload(programs.prctl_done, hooks == Hooks::Functions);
 #if defined(__x86_64__)
     for (bpf_program *const program : {programs.compat_mremap_done, programs.compat_prctl_done})
-        bpf_program__set_autoload(program, hooks == Hooks::Functions && compat_calls);
+        bpf_program__set_autoload(program, hooks == Hooks::Functions && traits.compat_calls);
 #endif
     bpf_program__set_autoload(programs.mremap_returned, hooks == Hooks::Tracepoints);
     bpf_program__set_autoload(programs.prctl_returned, hooks == Hooks::Tracepoints);
@@ -86,7 +91,7 @@ int MappingHooks::State::attach(const StreamProbe &stream, bool compat_calls, Ho
     bpf_program *program = nullptr;
     bpf_object__for_each_program(program, skeleton->obj) {
         if (!bpf_program__autoload(program)) continue;
-        links.emplace_back(bpf_program__attach(program));
+        links.emplace_back(probe::attach(program));
         if (links.back()) continue;
         const int err = errno;
         links.clear();
@@ -102,10 +107,11 @@ MappingHooks::MappingHooks(MappingHooks &&) noexcept = default;
 MappingHooks &MappingHooks::operator=(MappingHooks &&) noexcept = default;
 
 core::Result<MappingHooks> MappingHooks::open(const StreamProbe &stream, const KernelTraits &traits) {
+    find_targets_in(traits.types);
     int err = 0;
     for (const Hooks hooks : {Hooks::Functions, Hooks::Tracepoints, Hooks::AllReturns}) {
         auto state = std::make_unique<State>();
-        err = state->attach(stream, traits.compat_calls, hooks);
+        err = state->attach(stream, traits, hooks);
         if (err == 0) return MappingHooks(std::move(state));
     }
     return explain_denial(err, own_privileges(), own_binary());

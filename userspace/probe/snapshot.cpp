@@ -12,9 +12,9 @@
 #include <optional>
 #include <vector>
 
+#include "attach_targets.h"
 #include "core/fd.h"
 #include "core_types.h"
-#include "iterator_target.h"
 #include "link.h"
 #include "probe/denial.h"
 #include "rsslag/abi.h"
@@ -94,10 +94,10 @@ core::Result<SnapshotProbe> SnapshotProbe::open(const KernelTraits &traits, cons
     auto state = std::make_unique<State>();
     state->scheme = std::get<core::Scheme>(traits.scheme);
     state->by_group = traits.task_iterator_by_group;
+    find_targets_in(traits.types);
     state->skeleton.reset(rsslag_snapshot__open());
     if (!state->skeleton) return explain_denial(errno, own_privileges(), own_binary());
     const CoreTypes types(traits.types.get(), *bpf_object__btf(state->skeleton->obj));
-    name_iterator_target(traits.task_iterator_function);
     if (types.made()) state->skeleton.reset(rsslag_snapshot__open_opts(types.open_options()));
     if (!state->skeleton) return explain_denial(errno, own_privileges(), own_binary());
     state->program = program_for(*state->skeleton, state->scheme);

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <numeric>
 
+#include "attach_targets.h"
 #include "core/fd.h"
 #include "core_types.h"
 #include "probe/denial.h"
@@ -212,7 +213,7 @@ Status StreamProbe::State::attach() {
             continue;
         }
         if (program == skeleton->progs.trace || program == skeleton->progs.untrace) continue;  // run by userspace
-        links.emplace_back(bpf_program__attach(program));
+        links.emplace_back(probe::attach(program));
         if (links.back()) continue;
         const int err = errno;
         if (program != skeleton->progs.cpu_folded) return refused(err);
@@ -238,6 +239,7 @@ core::Result<StreamProbe> StreamProbe::open(const KernelTraits &traits, const Op
         return Error{Kind::Unsupported, "stacks cannot be sampled on this kernel, which does not cache updates on CPUs",
                      0, "trace without --stacks, or use Linux 6.2 or later"};
     KernelTraits usable = traits;
+    find_targets_in(traits.types);
     std::vector<std::string> missing;
     for (;;) {
         auto state = std::make_unique<State>();

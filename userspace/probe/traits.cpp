@@ -230,7 +230,6 @@ KernelTraits traits_of(const btf &btf) {
     traits.refcount_type = id_of(btf, "refcount_struct", BTF_KIND_STRUCT);
     traits.registers_type = id_of(btf, "pt_regs", BTF_KIND_STRUCT);
     traits.task_type = id_of(btf, "task_struct", BTF_KIND_STRUCT);
-    traits.task_iterator_function = id_of(btf, "bpf_iter_task", BTF_KIND_FUNC);
     return traits;
 }
 

@@ -35,12 +35,11 @@ struct KernelTraits {
     bool cpuhp_exit = false;  ///< cpuhp:cpuhp_exit with four arguments: fires when a CPU goes offline
     /// handle_mm_fault() with four arguments, the last of which is the registers (5.9+): for fexit.
     bool handle_mm_fault = false;
-    bool compat_calls = false;    ///< x86: the kernel has system calls for 32-bit programs (CONFIG_IA32_EMULATION)
-    unsigned refcount_type = 0;   ///< BTF id of struct refcount_struct in the kernel; 0: there is none
-    unsigned registers_type = 0;  ///< BTF id of struct pt_regs; 0: there is none
-    unsigned task_type = 0;       ///< BTF id of struct task_struct; 0: there is none
-    unsigned task_iterator_function = 0;  ///< BTF id of bpf_iter_task(), the target of task iterators; 0: none
-    std::shared_ptr<const btf> types;     ///< BTF of the running kernel; null if the traits are of another BTF
+    bool compat_calls = false;         ///< x86: the kernel has system calls for 32-bit programs (CONFIG_IA32_EMULATION)
+    unsigned refcount_type = 0;        ///< BTF id of struct refcount_struct in the kernel; 0: there is none
+    unsigned registers_type = 0;       ///< BTF id of struct pt_regs; 0: there is none
+    unsigned task_type = 0;            ///< BTF id of struct task_struct; 0: there is none
+    std::shared_ptr<const btf> types;  ///< BTF of the running kernel; null if the traits are of another BTF
 };
 
 /// The traits of the kernel that `btf` describes; `types` stays null. Pure.

@@ -66,8 +66,8 @@ void try_snapshot(core::DoctorReport &report, const probe::KernelTraits &traits)
         std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void note_hooks(core::DoctorReport &report) {
-    for (const probe::HookState &hook : probe::try_hooks()) {
+void note_hooks(core::DoctorReport &report, const probe::KernelTraits &traits) {
+    for (const probe::HookState &hook : probe::try_hooks(traits.types)) {
         report.hooks.push_back({hook.name, hook.usable, hook.reason});
         if (hook.name == "tp_btf/rss_stat" && !hook.usable && report.calibration) {
             report.problems.push_back({"cannot use the tracepoint rss_stat: " + hook.reason,
@@ -130,7 +130,7 @@ core::DoctorReport diagnose() {
         report.machine.scheme = *scheme;
     }
     try_snapshot(report, *traits);
-    note_hooks(report);
+    note_hooks(report, *traits);
     return report;
 }
 

@@ -17,7 +17,10 @@
 #include <vector>
 
 #include "core/fd.h"
+#include "hooks.skel.h"
 #include "kernel_btf.h"
+#include "probe/attach_targets.h"
+#include "probe/hooks.h"
 #include "probe/traits.h"
 #include "rsslag/abi.h"
 #include "snapshot.skel.h"
@@ -184,6 +187,45 @@ TEST_F(OnThisKernel, TheStreamIsAdjustedTheSame) {
         stream.rodata->registers_type = traits_.registers_type;
         stream.rodata->task_type = traits_.task_type;
     });
+}
+
+/// What the kernel has attached the program of each section to: a BTF id, or a negative errno of its load.
+std::vector<long> targets_of_hooks() {
+    std::vector<long> targets;
+    const auto open = [] {
+        return std::unique_ptr<rsslag_hooks, decltype(&rsslag_hooks__destroy)>(rsslag_hooks__open(),
+                                                                               rsslag_hooks__destroy);
+    };
+    const auto names = open();
+    bpf_program *each = nullptr;
+    while ((each = bpf_object__next_program(names->obj, each)) != nullptr) {
+        const auto hooks = open();
+        bpf_program *chosen = nullptr;
+        bpf_program *program = nullptr;
+        bpf_object__for_each_program(program, hooks->obj) {
+            const bool same = strcmp(bpf_program__name(program), bpf_program__name(each)) == 0;
+            bpf_program__set_autoload(program, same);
+            if (same) chosen = program;
+        }
+        const int loaded = rsslag_hooks__load(hooks.get());
+        bpf_prog_info info{};
+        __u32 size = sizeof(info);
+        if (loaded == 0 && bpf_obj_get_info_by_fd(bpf_program__fd(chosen), &info, &size) != 0) return {};
+        targets.push_back(loaded < 0 ? loaded : static_cast<long>(info.attach_btf_id));
+    }
+    return targets;
+}
+
+TEST_F(OnThisKernel, ProgramsAttachToWhatLibbpfWouldFind) {
+    const std::vector<long> expected = targets_of_hooks();
+    ASSERT_EQ(expected.size(), 10U);
+    ASSERT_NE(std::count_if(expected.begin(), expected.end(), [](long target) { return target >= 0; }), 0);
+    find_targets_in(traits_.types);
+    EXPECT_EQ(targets_of_hooks(), expected);
+    const std::vector<HookState> states = try_hooks(traits_.types);
+    ASSERT_EQ(states.size(), expected.size());
+    for (std::size_t i = 0; i < states.size(); ++i)
+        EXPECT_EQ(states[i].usable, expected[i] >= 0) << states[i].name << ": " << states[i].reason;
 }
 
 /// A kernel before 5.13 refuses a program with a reference to a function, as bpf_loop needs one, even if it is never

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "attach_targets.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace rsslag::probe {
+namespace {
+
+/// What programs of a section attach to.
+struct Target {
+    const char *section;  ///< up to the name
+    bpf_attach_type attach;
+    const char *prefix;  ///< of the type's name in BTF, before the name
+    unsigned kind;
+};
+constexpr std::array<Target, 4> kTargets{{{"tp_btf/", BPF_TRACE_RAW_TP, "btf_trace_", BTF_KIND_TYPEDEF},
+                                          {"fentry/", BPF_TRACE_FENTRY, "", BTF_KIND_FUNC},
+                                          {"fexit/", BPF_TRACE_FEXIT, "", BTF_KIND_FUNC},
+                                          {"iter/", BPF_TRACE_ITER, "bpf_iter_", BTF_KIND_FUNC}}};
+
+std::shared_ptr<const btf> &kernel_types() {
+    static std::shared_ptr<const btf> types;
+    return types;
+}
+
+/// Sets the type as late as this: libbpf loads the kernel's BTF for an object that has a program of
+/// BPF_PROG_TYPE_TRACING when the object's load starts.
+int find_target(bpf_program *program, bpf_prog_load_opts *options, long index) {
+    const Target &target = kTargets[static_cast<std::size_t>(index)];
+    const std::string name = target.prefix + std::string(bpf_program__section_name(program) + strlen(target.section));
+    const int id = btf__find_by_name_kind(kernel_types().get(), name.c_str(), target.kind);
+    if (id < 0) return -ESRCH;
+    options->attach_btf_id = static_cast<unsigned>(id);
+    return bpf_program__set_type(program, BPF_PROG_TYPE_TRACING);
+}
+
+/// For a section without a handler, which needs memory, libbpf searches as usual.
+void register_handlers() {
+    for (std::size_t i = 0; i < kTargets.size(); ++i) {
+        LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = static_cast<long>(i),
+                    .prog_prepare_load_fn = find_target);
+        const Target &target = kTargets[i];
+        libbpf_register_prog_handler(target.section, BPF_PROG_TYPE_RAW_TRACEPOINT, target.attach, &options);
+    }
+}
+
+}  // namespace
+
+void find_targets_in(const std::shared_ptr<const btf> &kernel) {
+    if (!kernel || kernel_types()) return;
+    kernel_types() = kernel;
+    register_handlers();
+}
+
+bpf_link *attach(const bpf_program *program) {
+    return bpf_program__type(program) == BPF_PROG_TYPE_TRACING ? bpf_program__attach_trace(program)
+                                                               : bpf_program__attach(program);
+}
+
+}  // namespace rsslag::probe
