@@ -390,9 +390,8 @@ Run add_maps(CLI::App &app, const Common &common) {
     auto *const x = command->add_flag("-x", options->pmap_x, "Print as pmap -x does");
     command->add_flag("-X", options->pmap_details, "Print as pmap -X does")->excludes(x);
     return [options, &common] {
-        if (!common.command.empty()) {
+        if (!common.command.empty())
             return fail({Kind::BadInput, "maps takes no -- CMD", 0, "name the PID of a running process"});
-        }
         const auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         return maps(*options, *style);

@@ -48,9 +48,8 @@ int mem(const MemOptions &options, const documents::TextStyle &style) {
         if (!uid) return fail(uid.error());
         only = *uid;
     }
-    if (const core::Status dropped = system::keep_only(std::vector<cap_value_t>{CAP_SYS_PTRACE}); !dropped) {
+    if (const core::Status dropped = system::keep_only(std::vector<cap_value_t>{CAP_SYS_PTRACE}); !dropped)
         return fail(dropped.error());
-    }
     auto document = memory::read_mem(*by, only);
     if (!document) return fail(document.error());
     const system::Host host = system::this_host();
@@ -75,9 +74,8 @@ Run add_mem(CLI::App &app, const Common &common) {
     command->add_flag("--all", options->all, "List every row");
     command->add_flag("--json", options->json, "Print one JSON document (rsslag.mem/1)");
     return [options, &common] {
-        if (!common.command.empty()) {
+        if (!common.command.empty())
             return fail({Kind::BadInput, "mem takes no -- CMD", 0, "omit it: mem reads all processes"});
-        }
         const auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         return mem(*options, *style);

@@ -48,9 +48,8 @@ Status make_log_file(const std::string &path) {
 
 Status set_up_log(const LogOptions &options) {
     // spdlog would create missing directories.
-    if (!options.file.empty() && access(std::filesystem::absolute(options.file).parent_path().c_str(), W_OK) != 0) {
+    if (!options.file.empty() && access(std::filesystem::absolute(options.file).parent_path().c_str(), W_OK) != 0)
         return cannot_open(options.file, std::strerror(errno));
-    }
     if (!options.file.empty()) {
         if (Status made = make_log_file(options.file); !made) return made;
     }

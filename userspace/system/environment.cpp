@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "system/environment.h"
 
+#include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 
@@ -38,6 +39,14 @@ void set_descriptor_limit(rlim_t soft) {
 }
 
 }  // namespace
+
+void open_standard_descriptors() {
+    for (int fd = 0; fd <= 2; ++fd) {
+        if (fcntl(fd, F_GETFD) >= 0) continue;
+        // Opened in the wrong direction, so that a write to a closed stdout fails.
+        [[maybe_unused]] const int opened = ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+    }
+}
 
 void remove_unsafe_variables() {
     if (getauxval(AT_SECURE) == 0) return;

@@ -3,6 +3,10 @@
 
 namespace rsslag::system {
 
+/// Opens standard descriptors that are closed. Otherwise the next opened file would get that number, and output would
+/// go to it.
+void open_standard_descriptors();
+
 /// If rsslag runs with file capabilities (AT_SECURE), removes the variables that libraries read and that the C library
 /// does not clear. The environment comes from a user without these capabilities. ncurses reads terminal descriptions
 /// from $TERMINFO, $TERMINFO_DIRS and $HOME/.terminfo and does not detect file capabilities.

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The options that all commands share, and the choice of the command.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "command_line.h"
+#include "commands.h"
+#include "examples.h"
+#include "exit_status.h"
+#include "log.h"
+#include "run.h"
+#include "system/invoking_user.h"
+#include "terminal/output.h"
+#include "terminal/screen.h"
+#include "value_names.h"
+#include "version.h"
+
+namespace rsslag::cli {
+namespace {
+
+/// These commands drop all privileges before they open any file, including the log.
+bool needs_only_files(std::string_view command) {
+    return command == "replay" || command == "report" || command == "export";
+}
+
+/// Names the options that an option excludes after its description, and leaves those that it needs to the description.
+class HelpText : public CLI::Formatter {
+    /// A flag that may have a value has its default in braces.
+    std::string make_option_name(const CLI::Option *option, bool is_positional) const override {
+        const std::string name = Formatter::make_option_name(option, is_positional);
+        return name.ends_with('}') ? name.substr(0, name.find('{')) + "[=PAGES]" : name;
+    }
+    std::string make_option_opts(const CLI::Option *option) const override {
+        const std::string text = Formatter::make_option_opts(option);
+        const auto at = [&](const std::string &label) { return text.find(" " + get_label(label) + ":"); };
+        return text.substr(0, std::min(at("Needs"), at("Excludes")));
+    }
+    std::string make_option_desc(const CLI::Option *option) const override {
+        std::set<std::string> names;
+        for (const CLI::Option *other : option->get_excludes())
+            names.insert(other->get_name());
+        return option->get_description() + (names.empty() ? "" : fmt::format("; not with {}", fmt::join(names, ", ")));
+    }
+};
+
+int parse_error(const CLI::App &app, const std::vector<std::string> &typed, const CLI::ParseError &error) {
+    if (error.get_exit_code() != 0) return fail(usage_error(app, typed, error));
+    const bool version = dynamic_cast<const CLI::CallForVersion *>(&error) != nullptr;
+    const auto chosen = app.get_subcommands();
+    return print(version ? version_text() : chosen.empty() ? app.help() : chosen.front()->help(app.get_name()));
+}
+
+}  // namespace
+
+int run(int argc, char **argv) {
+    Common common;
+    LogOptions log;
+    bool has_command = false;
+    std::vector<std::string> arguments = split(argc, argv, common.command, has_command);
+    common.arguments = arguments;
+    CLI::App app("Shows why the RSS of a process is wrong in ps and top, and the exact RSS", "rsslag");
+    app.formatter(std::make_shared<HelpText>());
+    app.fallthrough();
+    app.require_subcommand(0, 1);  // checked below: an unexpected argument is reported first
+    app.set_version_flag("-V,--version", version_text());
+    app.add_flag("-v,--verbose", log.verbose, "Log more (-vv: everything)");
+    app.add_flag("-q,--quiet", log.quiet, "Log errors only");
+    app.add_option("--log-file", log.file, "Write the log to FILE instead of stderr");
+    app.add_option("--color", common.color, "Use color: auto, always or never")->capture_default_str();
+    app.add_option("--unit", common.unit, "Unit of sizes: kB, MiB, GiB or pages")->capture_default_str();
+    const std::map<std::string, Run> commands{
+        {"snapshot", add_snapshot(app, common)}, {"maps", add_maps(app, common)},
+        {"mem", add_mem(app, common)},           {"doctor", add_doctor(app, common)},
+        {"live", add_live(app, common)},         {"top", add_top(app, common)},
+        {"peak", add_peak(app, common)},         {"record", add_record(app, common)},
+        {"replay", add_replay(app, common)},     {"report", add_report(app, common)},
+        {"export", add_export(app, common)},     {"serve", add_serve(app, common)},
+        {"mount", add_mount(app, common)},       {"umount", add_umount(app, common)},
+        {"demo", add_demo(app, common)},         {"help", add_help(app, common)},
+        {"version", add_version(app, common)},   {"completion", add_completion(app, common)}};
+    name_values(app);
+    add_examples(app);
+    auto completed = with_command(app, std::move(arguments), has_command);
+    if (!completed) return fail(completed.error());
+    arguments = *std::move(completed);
+    if (arguments.empty() && !has_command && terminal::Screen::possible()) arguments.emplace_back("top");
+    std::reverse(arguments.begin(), arguments.end());
+    try {
+        app.parse(std::move(arguments));
+    } catch (const CLI::ParseError &error) {
+        return parse_error(app, common.arguments, error);
+    }
+    if (app.get_subcommands().empty()) {
+        return fail(
+            {core::Kind::BadInput, "no command given", 0, "run rsslag PID, rsslag snapshot PID, or rsslag --help"});
+    }
+    if (has_command && common.command.empty())
+        return fail({core::Kind::BadInput, "no command after --", 0, "use -- CMD ARG..."});
+    const std::string chosen = app.get_subcommands().front()->get_name();
+    if (needs_only_files(chosen)) {
+        if (const core::Status offline = system::drop_to_invoking_user(); !offline) return fail(offline.error());
+    }
+    if (const core::Status logging = set_up_log(log); !logging) return fail(logging.error());
+    return commands.at(chosen)();
+}
+
+}  // namespace rsslag::cli
