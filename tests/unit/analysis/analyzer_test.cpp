@@ -11,7 +11,7 @@
 #include "core/reading_figures.h"
 #include "events.h"
 
-namespace rsslag::analysis {
+namespace rsslag::analysis::analyzer_test {
 namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace): helpers that make the events
@@ -575,4 +575,4 @@ TEST(AnalyzerForScreen, KeepsTheCommandLineBetweenWalks) {
 }
 
 }  // namespace
-}  // namespace rsslag::analysis
+}  // namespace rsslag::analysis::analyzer_test

@@ -19,7 +19,7 @@
 #include "dice.h"
 #include "readings.h"
 
-namespace rsslag::core::test {
+namespace rsslag::core::test::mm_parts {
 namespace {
 
 constexpr std::size_t kAnon = 1;
@@ -383,4 +383,4 @@ TEST(MmPeaks, PausesTheSumWhileAnMmNeedsAResync) {
 }
 
 }  // namespace
-}  // namespace rsslag::core::test
+}  // namespace rsslag::core::test::mm_parts

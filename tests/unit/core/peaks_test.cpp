@@ -11,7 +11,7 @@
 #include "ledger_of.h"
 #include "ledger_oracle.h"
 
-namespace rsslag::core::test {
+namespace rsslag::core::test::peaks {
 namespace {
 
 constexpr std::int64_t kFlushed = 1'000;  // as in LedgerOf
@@ -374,4 +374,4 @@ TEST(Peaks, OfTheTreeAreOfOneInstant) {
 }
 
 }  // namespace
-}  // namespace rsslag::core::test
+}  // namespace rsslag::core::test::peaks

@@ -8,7 +8,7 @@
 #include "ledger_oracle.h"
 #include "model_mix.h"
 
-namespace rsslag::core::test {
+namespace rsslag::core::test::rss_track {
 namespace {
 
 /// Steps of lanes, one after another.
@@ -185,4 +185,4 @@ TEST(PeakOfAllMms, HoldsTheirSumAtOneInstant) {
 }
 
 }  // namespace
-}  // namespace rsslag::core::test
+}  // namespace rsslag::core::test::rss_track

@@ -5,7 +5,7 @@
 
 #include "readings.h"
 
-namespace rsslag::core {
+namespace rsslag::core::sentence_test {
 namespace {
 
 using test::kPageSize;
@@ -240,4 +240,4 @@ TEST(Units, RoundToATenthAndNeverPrintAMinusZero) {
 }
 
 }  // namespace
-}  // namespace rsslag::core
+}  // namespace rsslag::core::sentence_test

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace rsslag::probe {
+namespace rsslag::probe::side_band_test {
 namespace {
 
 using core::MappingChange;
@@ -160,4 +160,4 @@ TEST(SideBand, TakesANameThatNothingEnds) {
 }
 
 }  // namespace
-}  // namespace rsslag::probe
+}  // namespace rsslag::probe::side_band_test

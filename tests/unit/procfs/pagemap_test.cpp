@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-namespace rsslag::procfs {
+namespace rsslag::procfs::pagemap_test {
 namespace {
 
 using core::Kilobytes;
@@ -116,4 +116,4 @@ TEST(PageReader, SeesTheTouchedPagesOfThisProcess) {
 }
 
 }  // namespace
-}  // namespace rsslag::procfs
+}  // namespace rsslag::procfs::pagemap_test
