@@ -82,7 +82,9 @@ def gate():
     in_machine = {'needs': ('build',), 'missing': no_machines}
     filtered = ('--live-only', f'--gtest_filter={QUIESCENT}')
     return [
-        [build('build', 'ci', 300)],
+        # The kernels of the guests are fetched while the build runs.
+        [build('build', 'ci', 300), Step('guests', sh('for suite in bookworm trixie; do tests/vm/kernel $suite >/dev/null || exit 77; done'), 30, 900,
+                                         missing=no_machines)],
         [Step('unit', ctest('build', '-L', 'unit', each=400), 65, 900, **built)],
         [Step('format', sh('formatted'), 5, 120)],
         [Step('contract', ctest('build', '-L', 'gate', each=400), 250, 1500, **built)],
@@ -132,7 +134,8 @@ def everything_else():
         [Step('tests-asan', ctest('build-asan', '-LE', 'live|contract', each=3000), 250, 3600, needs=('build-asan',), missing=clang('asan'))],
         [Step('fuzz', ('tests/fuzz/all', 'build-asan', '120'), 700, 3600, needs=('build-asan',), missing=clang('fuzzer'))],
         [Step('tidy', sh("configure_and_build tidy rsslag_skeletons && scripts/tidy build-tidy --deep"), 1500, 5400, **built)],
-        [Step('bench', ('build/tests/bench/snapshot_bench', '--rsslag', str(ROOT / RSSLAG)), 200, 1800, **tracing)],
+        [Step('bench', sh(f'configure_and_build ci snapshot_bench && build/tests/bench/snapshot_bench --rsslag "$PWD/{RSSLAG}"'), 200, 1800,
+              **tracing)],
         [Step('bench-mount', python('tests/bench/mount.py', '--rsslag', RSSLAG, '--storm', 'build/tests/bench/storm'), 100, 1800, **tracing)],
         [Step('kills', python('tests/contract/recording_test.py', RSSLAG, 'Killed'), 300, 3600,
               **{**tracing, 'environment': LONG + (('RSSLAG_TEST_KILLS', '200'),)})],
