@@ -2,6 +2,7 @@
 // https://github.com/google/pprof/blob/main/proto/profile.proto
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <protozero/pbf_writer.hpp>
@@ -107,9 +108,8 @@ class Pprof {
         const ThreadFlow *const thread = profile.thread(pid, tid);
         const std::int64_t reason_text = strings_.number(reason);
         const std::int64_t comm = strings_.number(thread == nullptr ? "" : thread->comm);
-        std::vector<std::uint64_t> locations;
-        for (const std::uint32_t frame : frames)
-            locations.push_back(std::uint64_t{frame} + 1);
+        std::vector<std::uint64_t> locations(frames.size());
+        std::transform(frames.begin(), frames.end(), locations.begin(), [](std::uint64_t frame) { return frame + 1; });
         const std::vector<std::int64_t> values{bytes(flow.came), bytes(flow.went), bytes(flow.resident)};
         pbf_writer sample(out_, field::kSample);
         sample.add_packed_uint64(field::kLocationId, locations.begin(), locations.end());

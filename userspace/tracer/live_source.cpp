@@ -159,10 +159,10 @@ class LiveSource final : public Source {
     }
 
     core::Result<std::vector<std::uint64_t>> absent_pages(int host_tgid, pid_t pid,
-                                                          std::vector<std::uint64_t> addresses) override {
+                                                          const std::vector<std::uint64_t> &addresses) override {
         const auto process = process_of(host_tgid, pid);
         if (!process) return process.error();
-        return snapshotter_.absent_pages(**process, std::move(addresses));
+        return snapshotter_.absent_pages(**process, addresses);
     }
 
     core::OwnCost cost(std::uint64_t sent) override { return cost_by(meter_, sent); }

@@ -83,7 +83,7 @@ class Source {
 
     /// As procfs::absent_pages(), for the process that was first read under `host_tgid`.
     virtual core::Result<std::vector<std::uint64_t>> absent_pages(int /*host_tgid*/, pid_t /*pid*/,
-                                                                  std::vector<std::uint64_t> /*addresses*/) {
+                                                                  const std::vector<std::uint64_t> & /*addresses*/) {
         return core::Error{core::Kind::Unsupported, "this source has no pages", 0, ""};
     }
 

@@ -52,6 +52,7 @@ bool is_the_file(const core::Fd &fd, const FileKey &key) {
 
 /// rsslag's own vdso is that of all 64-bit processes of the machine.
 core::Fd vdso() {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the auxiliary vector has addresses as numbers
     const auto *const image = reinterpret_cast<const char *>(getauxval(AT_SYSINFO_EHDR));
     if (image == nullptr) return {};
     core::Fd copy(memfd_create("rsslag-vdso", MFD_CLOEXEC));
