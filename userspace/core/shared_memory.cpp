@@ -26,7 +26,8 @@ std::string shared_line(const std::vector<int> &pids, bool summed) {
 
 std::vector<std::vector<int>> sharing(std::map<std::uint64_t, std::vector<int>> by_mm) {
     std::vector<std::vector<int>> groups;
-    for (auto &[mm, pids] : by_mm) {
+    for (auto &each : by_mm) {
+        std::vector<int> &pids = each.second;
         std::sort(pids.begin(), pids.end());
         pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
         if (pids.size() > 1) groups.push_back(std::move(pids));

@@ -22,8 +22,10 @@ core::Result<Statement> Statement::prepare(sqlite3 *database, const std::string 
 core::Result<Statement> Statement::insert(sqlite3 *database, std::string_view table) {
     const auto all = prepare(database, fmt::format("SELECT * FROM {}", table));
     if (!all) return all.error();
+    const int count = sqlite3_column_count(all->statement_.get());
     std::vector<std::string> columns;
-    for (int i = 0; i < sqlite3_column_count(all->statement_.get()); ++i)
+    columns.reserve(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i)
         columns.emplace_back(sqlite3_column_name(all->statement_.get(), i));
     const std::string values(columns.size(), '?');
     auto insert = prepare(database, fmt::format("INSERT INTO {} VALUES ({})", table, fmt::join(values, ",")));

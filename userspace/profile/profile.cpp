@@ -53,6 +53,7 @@ std::vector<StackSum> by_stack(const Profile &profile) {
         parts.tids.insert(each.tid);
     }
     std::vector<StackSum> sums;
+    sums.reserve(all.size());
     for (const auto &[key, parts] : all)
         sums.push_back({key.first, key.second, parts.flow, {parts.tids.begin(), parts.tids.end()}});
     std::stable_sort(sums.begin(), sums.end(),

@@ -7,28 +7,36 @@ namespace {
 /// arch/x86/entry/syscalls/syscall_64.tbl
 Reason of_syscall(std::int32_t number) {
     switch (number) {
-        case 11: return Reason::Munmap;     // munmap
-        case 67: return Reason::Munmap;     // shmdt
-        case 28: return Reason::Madvise;    // madvise
-        case 440: return Reason::Madvise;   // process_madvise
-        case 25: return Reason::Mremap;     // mremap
-        case 9: return Reason::Mmap;        // mmap
-        case 216: return Reason::Mmap;      // remap_file_pages
-        case 12: return Reason::Brk;        // brk
-        case 149: return Reason::Mlock;     // mlock
-        case 151: return Reason::Mlock;     // mlockall
-        case 325: return Reason::Mlock;     // mlock2
-        case 59: return Reason::Exec;       // execve
-        case 322: return Reason::Exec;      // execveat
-        case 56: return Reason::Fork;       // clone
-        case 57: return Reason::Fork;       // fork
-        case 58: return Reason::Fork;       // vfork
-        case 435: return Reason::Fork;      // clone3
-        case 60: return Reason::Exit;       // exit
-        case 231: return Reason::Exit;      // exit_group
-        case 76: return Reason::Truncate;   // truncate
-        case 77: return Reason::Truncate;   // ftruncate
-        case 285: return Reason::Truncate;  // fallocate
+        case 11:  // munmap
+        case 67:  // shmdt
+            return Reason::Munmap;
+        case 28:   // madvise
+        case 440:  // process_madvise
+            return Reason::Madvise;
+        case 25: return Reason::Mremap;  // mremap
+        case 9:                          // mmap
+        case 216:                        // remap_file_pages
+            return Reason::Mmap;
+        case 12: return Reason::Brk;  // brk
+        case 149:                     // mlock
+        case 151:                     // mlockall
+        case 325:                     // mlock2
+            return Reason::Mlock;
+        case 59:   // execve
+        case 322:  // execveat
+            return Reason::Exec;
+        case 56:   // clone
+        case 57:   // fork
+        case 58:   // vfork
+        case 435:  // clone3
+            return Reason::Fork;
+        case 60:   // exit
+        case 231:  // exit_group
+            return Reason::Exit;
+        case 76:   // truncate
+        case 77:   // ftruncate
+        case 285:  // fallocate
+            return Reason::Truncate;
         default: return Reason::Syscall;
     }
 }

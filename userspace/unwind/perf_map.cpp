@@ -96,11 +96,11 @@ void PerfMap::parse_line(std::string_view line) {
 }
 
 const std::string &PerfMap::function_at(std::uint64_t address) const {
-    static const std::string kUnknown;
+    static const std::string unknown;
     auto after = functions_.upper_bound(address);
-    if (after == functions_.begin()) return kUnknown;
+    if (after == functions_.begin()) return unknown;
     const Function &function = (--after)->second;
-    return address < function.end ? function.name : kUnknown;
+    return address < function.end ? function.name : unknown;
 }
 
 }  // namespace rsslag::unwind
