@@ -5,8 +5,9 @@
 #define RSSLAG_STREAM_CPU_BPF_H
 
 /* Returns the address as a pointer from which programs may load; the kernel handles faults (6.2, a35b9af4ec2c). Cheaper
- * than a probe read. */
-extern void *bpf_rdonly_cast(const void *address, u32 type) __ksym __weak;
+ * than a probe read. Not declared as extern: to find such a function, libbpf would read all types of the kernel and, where it
+ * is missing, search the modules, which requires CAP_SYS_ADMIN. */
+static void *(*const bpf_rdonly_cast)(const void *address, u32 type) = (void *)RSSLAG_RDONLY_CAST;
 
 /* The BTF ids of struct refcount_struct, pt_regs and task_struct in the running kernel. CO-RE cannot provide them, because
  * userspace passes libbpf a file with only some of the kernel's types, which have other ids there. */

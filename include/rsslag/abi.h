@@ -28,6 +28,10 @@ typedef __u16 rsslag_u16;
 
 #define RSSLAG_MEMBERS 4
 
+/* Stands for bpf_rdonly_cast() of the kernel in calls by a program; userspace replaces it (probe/kernel_ids.cpp). Larger than
+ * the number of any BPF helper. */
+#define RSSLAG_RDONLY_CAST 0x5253534c
+
 /* One pass of the snapshot iterator writes these records, in this order: MM_FIRST, a CPU for each CPU that caches something
  * (cpu scheme), a TASK for each task of the mm, then MM_LAST, and again a CPU for each CPU that caches something after the
  * pass over the tasks. */

@@ -175,8 +175,7 @@ class NoLockedMemory(TracingTest):
     def test_counts_up_to_5_10_only(self):
         """Root can raise the limit; file capabilities do not allow it."""
         prefix = ['prlimit', '--memlock=0:0']
-        # libbpf before 1.5 requires CAP_SYS_ADMIN on kernels before 6.2.
-        names = '+bpf,+perfmon,+sys_ptrace,+sys_admin'
+        names = '+bpf,+perfmon,+sys_ptrace'
         with_capabilities = [*prefix, 'setpriv', f'--reuid={NOBODY}', f'--regid={NOBODY}', '--clear-groups', '--inh-caps', names,
                              '--ambient-caps', names]
         with Children() as (pid,):

@@ -2,6 +2,7 @@
 // rsslag serve: exact RSS of all processes as metrics that Prometheus scrapes.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/capability.h>
 
 #include <algorithm>
 #include <chrono>
@@ -93,10 +94,7 @@ class Server {
 
 std::vector<cap_value_t> needed_capabilities(const ServeOptions &options) {
     if (options.traced.empty()) return {};
-    std::vector<cap_value_t> kept = tracer::Tracer::capabilities_to_open();
-    kept.push_back(CAP_SYS_PTRACE);
-    kept.push_back(CAP_SYS_NICE);  // to raise the priority of the thread that drains the rings
-    return kept;
+    return {CAP_SYS_PTRACE, CAP_SYS_NICE};  // the second one raises the priority of the thread that drains the rings
 }
 
 /// Serves until a signal comes.

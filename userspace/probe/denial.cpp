@@ -157,12 +157,6 @@ core::Error explain_denial(int err, const Privileges &privileges, const std::str
         return {core::Kind::Denied, refused + ": this machine or this memory cgroup is out of memory", err,
                 "raise the limit of the cgroup (memory.max), or run rsslag outside"};
     }
-    if (err == EINVAL && !privileges.cap_sys_admin) {
-        // The search of kernel modules for bpf_rdonly_cast: find_ksym_btf_id() in libbpf before 1.5.
-        return {
-            core::Kind::Denied, refused + ": missing CAP_SYS_ADMIN", err,
-            "libbpf before 1.5 requires it to trace on kernels before 6.2; add cap_sys_admin, or run rsslag as root"};
-    }
     return {core::Kind::Unsupported, refused, err, "run rsslag doctor to see what this kernel allows"};
 }
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <memory>
 
-#include "attach_targets.h"
 #include "hooks.skel.h"
+#include "kernel_ids.h"
 
 namespace rsslag::probe {
 namespace {
@@ -51,7 +51,7 @@ std::string try_hook(const std::string &section) {
 }  // namespace
 
 std::vector<HookState> try_hooks(const std::shared_ptr<const btf> &kernel) {
-    find_targets_in(kernel);
+    find_ids_in(kernel);
     const Skeleton skeleton(rsslag_hooks__open());
     std::vector<HookState> states;
     if (!skeleton) return states;

@@ -17,7 +17,7 @@ struct HookState {
 };
 
 /// Loads, attaches and detaches an empty program for each hook, one hook at a time. Empty if libbpf cannot open the
-/// object. `kernel`: as for find_targets_in().
+/// object. `kernel`: as for find_ids_in().
 std::vector<HookState> try_hooks(const std::shared_ptr<const btf> &kernel);
 
 }  // namespace rsslag::probe

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
-#include "attach_targets.h"
 #include "core_types.h"
+#include "kernel_ids.h"
 #include "link.h"
 #include "mappings.skel.h"
 #include "probe/denial.h"
@@ -107,7 +107,7 @@ MappingHooks::MappingHooks(MappingHooks &&) noexcept = default;
 MappingHooks &MappingHooks::operator=(MappingHooks &&) noexcept = default;
 
 core::Result<MappingHooks> MappingHooks::open(const StreamProbe &stream, const KernelTraits &traits) {
-    find_targets_in(traits.types);
+    find_ids_in(traits.types);
     int err = 0;
     for (const Hooks hooks : {Hooks::Functions, Hooks::Tracepoints, Hooks::AllReturns}) {
         auto state = std::make_unique<State>();

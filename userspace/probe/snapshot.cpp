@@ -12,9 +12,9 @@
 #include <optional>
 #include <vector>
 
-#include "attach_targets.h"
 #include "core/fd.h"
 #include "core_types.h"
+#include "kernel_ids.h"
 #include "link.h"
 #include "probe/denial.h"
 #include "rsslag/abi.h"
@@ -94,7 +94,7 @@ core::Result<SnapshotProbe> SnapshotProbe::open(const KernelTraits &traits, cons
     auto state = std::make_unique<State>();
     state->scheme = std::get<core::Scheme>(traits.scheme);
     state->by_group = traits.task_iterator_by_group;
-    find_targets_in(traits.types);
+    find_ids_in(traits.types);
     state->skeleton.reset(rsslag_snapshot__open());
     if (!state->skeleton) return explain_denial(errno, own_privileges(), own_binary());
     const CoreTypes types(traits.types.get(), *bpf_object__btf(state->skeleton->obj));

@@ -14,9 +14,9 @@
 #include <fstream>
 #include <numeric>
 
-#include "attach_targets.h"
 #include "core/fd.h"
 #include "core_types.h"
+#include "kernel_ids.h"
 #include "probe/denial.h"
 #include "ring_size.h"
 #include "stream_state.h"
@@ -239,7 +239,7 @@ core::Result<StreamProbe> StreamProbe::open(const KernelTraits &traits, const Op
         return Error{Kind::Unsupported, "stacks cannot be sampled on this kernel, which does not cache updates on CPUs",
                      0, "trace without --stacks, or use Linux 6.2 or later"};
     KernelTraits usable = traits;
-    find_targets_in(traits.types);
+    find_ids_in(traits.types);
     std::vector<std::string> missing;
     for (;;) {
         auto state = std::make_unique<State>();

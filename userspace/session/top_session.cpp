@@ -17,8 +17,7 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 Status TopSession::open() {
-    auto all = system::AllProcesses::open(
-        {.capabilities = tracer::Tracer::capabilities_to_open(), .stop_waiting = [this] { return is_over(); }});
+    auto all = system::AllProcesses::open({.capabilities = {}, .stop_waiting = [this] { return is_over(); }});
     if (!all) return all.error();
     all_.emplace(std::move(*all));
     return core::success();

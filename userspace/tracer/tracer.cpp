@@ -83,13 +83,6 @@ Tracer::Tracer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Tracer::~Tracer() = default;
 Tracer::Tracer(Tracer &&) noexcept = default;
 
-/// If the kernel lacks bpf_rdonly_cast, libbpf before 1.5 searches the modules for it, which requires CAP_SYS_ADMIN.
-std::vector<cap_value_t> Tracer::capabilities_to_open() {
-    const auto scheme = system::running_scheme();
-    if (!scheme || core::cpus_cache(*scheme)) return {};
-    return {CAP_SYS_ADMIN};
-}
-
 core::Result<Tracer> Tracer::open(Options options) {
     auto source = open_live_source({.ring_bytes = options.ring_bytes,
                                     .memory_bytes = options.memory_bytes,

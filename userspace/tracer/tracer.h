@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <sys/capability.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -46,8 +45,6 @@ class Tracer {
         analysis::TraceObserver *observer = nullptr;
     };
 
-    /// Capabilities that open() needs beyond those of a Snapshotter, for a caller that drops the others before.
-    static std::vector<cap_value_t> capabilities_to_open();
     /// Attaches the probes; no process is traced yet. Kind::Unsupported in a build without the tracer; else errors as
     /// probe::StreamProbe::open().
     static core::Result<Tracer> open(Options options);

@@ -19,8 +19,8 @@
 #include "core/fd.h"
 #include "hooks.skel.h"
 #include "kernel_btf.h"
-#include "probe/attach_targets.h"
 #include "probe/hooks.h"
+#include "probe/kernel_ids.h"
 #include "probe/traits.h"
 #include "rsslag/abi.h"
 #include "snapshot.skel.h"
@@ -137,6 +137,7 @@ class OnThisKernel : public testing::Test {
 
     template <auto OpenWith, auto Load, auto Destroy, class Choose>
     void expect_same(const Choose &choose) {
+        find_ids_in(traits_.types);
         auto *const skeleton = OpenWith(nullptr);
         ASSERT_NE(skeleton, nullptr);
         const CoreTypes types(traits_.types.get(), *bpf_object__btf(skeleton->obj));
@@ -189,43 +190,45 @@ TEST_F(OnThisKernel, TheStreamIsAdjustedTheSame) {
     });
 }
 
-/// What the kernel has attached the program of each section to: a BTF id, or a negative errno of its load.
-std::vector<long> targets_of_hooks() {
-    std::vector<long> targets;
+/// For each section of the hooks whose program loads: the BTF id that the program attaches to.
+std::map<std::string, unsigned> targets_of_hooks() {
     const auto open = [] {
         return std::unique_ptr<rsslag_hooks, decltype(&rsslag_hooks__destroy)>(rsslag_hooks__open(),
                                                                                rsslag_hooks__destroy);
     };
-    const auto names = open();
-    bpf_program *each = nullptr;
-    while ((each = bpf_object__next_program(names->obj, each)) != nullptr) {
+    std::map<std::string, unsigned> targets;
+    for (const HookState &hook : try_hooks(nullptr)) {
         const auto hooks = open();
         bpf_program *chosen = nullptr;
         bpf_program *program = nullptr;
         bpf_object__for_each_program(program, hooks->obj) {
-            const bool same = strcmp(bpf_program__name(program), bpf_program__name(each)) == 0;
+            const bool same = hook.name == bpf_program__section_name(program);
             bpf_program__set_autoload(program, same);
             if (same) chosen = program;
         }
-        const int loaded = rsslag_hooks__load(hooks.get());
+        const bool loaded = rsslag_hooks__load(hooks.get()) == 0;
+        EXPECT_EQ(loaded, hook.usable) << hook.name << ": " << hook.reason;
         bpf_prog_info info{};
         __u32 size = sizeof(info);
-        if (loaded == 0 && bpf_obj_get_info_by_fd(bpf_program__fd(chosen), &info, &size) != 0) return {};
-        targets.push_back(loaded < 0 ? loaded : static_cast<long>(info.attach_btf_id));
+        if (loaded && bpf_obj_get_info_by_fd(bpf_program__fd(chosen), &info, &size) == 0)
+            targets[hook.name] = info.attach_btf_id;
     }
     return targets;
 }
 
 TEST_F(OnThisKernel, ProgramsAttachToWhatLibbpfWouldFind) {
-    const std::vector<long> expected = targets_of_hooks();
-    ASSERT_EQ(expected.size(), 10U);
-    ASSERT_NE(std::count_if(expected.begin(), expected.end(), [](long target) { return target >= 0; }), 0);
-    find_targets_in(traits_.types);
-    EXPECT_EQ(targets_of_hooks(), expected);
-    const std::vector<HookState> states = try_hooks(traits_.types);
-    ASSERT_EQ(states.size(), expected.size());
-    for (std::size_t i = 0; i < states.size(); ++i)
-        EXPECT_EQ(states[i].usable, expected[i] >= 0) << states[i].name << ": " << states[i].reason;
+    find_ids_in(traits_.types);
+    const auto targets = targets_of_hooks();
+    EXPECT_EQ(targets.count("tp_btf/rss_stat"), 1U);
+    for (const auto &[section, id] : targets) {
+        const std::size_t slash = section.find('/');
+        const std::string kind = section.substr(0, slash);
+        const bpf_attach_type type = kind == "tp_btf"   ? BPF_TRACE_RAW_TP
+                                     : kind == "fentry" ? BPF_TRACE_FENTRY
+                                                        : BPF_TRACE_FEXIT;
+        if (id == 0) continue;  // kernels before 5.19 do not report it
+        EXPECT_EQ(static_cast<int>(id), libbpf_find_vmlinux_btf_id(section.c_str() + slash + 1, type)) << section;
+    }
 }
 
 /// A kernel before 5.13 refuses a program with a reference to a function, as bpf_loop needs one, even if it is never

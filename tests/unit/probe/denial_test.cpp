@@ -154,16 +154,6 @@ TEST(Privileges, AreAboutLockedMemoryUpTo510) {
         EXPECT_FALSE(counts_bpf_as_locked(release)) << release;
 }
 
-TEST(ExplainDenial, NamesSysAdminWhereLibbpfNeedsIt) {
-    Privileges privileges = capable();
-    const Error error = explained(EINVAL, privileges);
-    EXPECT_EQ(error.kind, Kind::Denied);
-    EXPECT_TRUE(contains(error.what, "missing CAP_SYS_ADMIN")) << error.what;
-    EXPECT_FALSE(contains(explained(E2BIG, privileges).what, "CAP_SYS_ADMIN"));
-    privileges.cap_sys_admin = true;
-    EXPECT_FALSE(contains(explained(EINVAL, privileges).what, "CAP_SYS_ADMIN"));
-}
-
 TEST(ExplainDenial, BlamesTheKernelWhereNothingElseIsInTheWay) {
     Privileges privileges = capable();
     privileges.cap_sys_admin = true;
