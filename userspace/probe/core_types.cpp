@@ -11,7 +11,10 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
+
+#include "kernel_types.h"
 
 namespace rsslag::probe {
 namespace {
@@ -27,8 +30,8 @@ std::string_view essential(std::string_view name) {
     return name;
 }
 
-/// Empty for kinds that CO-RE does not relocate, such as functions and variables.
-std::string_view name_of_type(const btf &types, const btf_type &type) {
+/// Whether CO-RE relocates types of this kind; it does not relocate functions and variables.
+bool relocated(const btf_type &type) {
     switch (btf_kind(&type)) {
         case BTF_KIND_INT:
         case BTF_KIND_STRUCT:
@@ -36,42 +39,40 @@ std::string_view name_of_type(const btf &types, const btf_type &type) {
         case BTF_KIND_ENUM:
         case BTF_KIND_ENUM64:
         case BTF_KIND_FWD:
-        case BTF_KIND_TYPEDEF: break;
-        default: return {};
+        case BTF_KIND_TYPEDEF: return true;
+        default: return false;
     }
-    const char *const name = btf__name_by_offset(&types, type.name_off);
-    return name == nullptr ? std::string_view() : essential(name);
 }
 
 /// Copies types depth first: the types of members before the struct. This ends, as no struct contains itself and
 /// pointers are not followed.
 class TypeCopier {
   public:
-    TypeCopier(const btf &from, btf &to) : from_(from), to_(to) {}
+    TypeCopier(const KernelTypes &from, btf &to) : from_(from), to_(to) {}
 
     /// The id of the copy; negative: out of memory.
     int copy(unsigned id) {
         if (id == 0) return 0;
         if (const auto known = ids_.find(id); known != ids_.end()) return known->second;
-        const int made = make(*btf__type_by_id(&from_, id));
+        const int made = make(*from_.type(id));
         ids_.emplace(id, made);
         return made;
     }
 
   private:
     int make(const btf_type &type) {
-        const char *const name = btf__name_by_offset(&from_, type.name_off);
+        const char *const name = from_.string(type.name_off);
         switch (btf_kind(&type)) {
             case BTF_KIND_STRUCT:
             case BTF_KIND_UNION: return make_composite(type, name);
             case BTF_KIND_ARRAY: return make_array(*btf_array(&type));
             case BTF_KIND_PTR: return btf__add_ptr(&to_, 0);
             case BTF_KIND_TYPEDEF: return wrap(type.type, [&](int of) { return btf__add_typedef(&to_, name, of); });
-            case BTF_KIND_INT:
-            case BTF_KIND_FLOAT:
-            case BTF_KIND_FWD:
-            case BTF_KIND_ENUM:
-            case BTF_KIND_ENUM64: return btf__add_type(&to_, &from_, &type);
+            case BTF_KIND_INT: return btf__add_int(&to_, name, type.size, btf_int_encoding(&type));
+            case BTF_KIND_FLOAT: return btf__add_float(&to_, name, type.size);
+            case BTF_KIND_FWD: return btf__add_fwd(&to_, name, btf_kflag(&type) ? BTF_FWD_UNION : BTF_FWD_STRUCT);
+            case BTF_KIND_ENUM: return make_enum(type, name);
+            case BTF_KIND_ENUM64: return make_enum64(type, name);
             default: return copy(type.type);  // qualifiers and tags
         }
     }
@@ -88,6 +89,27 @@ class TypeCopier {
         return wrap(array.type, [&](int of) { return btf__add_array(&to_, index, of, array.nelems); });
     }
 
+    int make_enum(const btf_type &type, const char *name) {
+        const int id = btf__add_enum(&to_, name, type.size);
+        for (unsigned i = 0; id > 0 && i < btf_vlen(&type); ++i) {
+            const struct btf_enum &value = btf_enum(&type)[i];
+            const std::int64_t number = btf_kflag(&type) ? value.val : static_cast<std::uint32_t>(value.val);
+            const int err = btf__add_enum_value(&to_, from_.string(value.name_off), number);
+            if (err != 0) return err;
+        }
+        return id;
+    }
+
+    int make_enum64(const btf_type &type, const char *name) {
+        const int id = btf__add_enum64(&to_, name, type.size, btf_kflag(&type));
+        for (unsigned i = 0; id > 0 && i < btf_vlen(&type); ++i) {
+            const struct btf_enum64 &value = btf_enum64(&type)[i];
+            const int err = btf__add_enum64_value(&to_, from_.string(value.name_off), btf_enum64_value(&value));
+            if (err != 0) return err;
+        }
+        return id;
+    }
+
     int make_composite(const btf_type &type, const char *name) {
         const btf_member *const members = btf_members(&type);
         std::vector<int> inner;
@@ -98,7 +120,7 @@ class TypeCopier {
         const int id =
             btf_is_union(&type) ? btf__add_union(&to_, name, type.size) : btf__add_struct(&to_, name, type.size);
         for (unsigned i = 0; id > 0 && i < inner.size(); ++i) {
-            const char *const member = btf__name_by_offset(&from_, members[i].name_off);
+            const char *const member = from_.string(members[i].name_off);
             const int err = btf__add_field(&to_, member, inner[i], btf_member_bit_offset(&type, i),
                                            btf_member_bitfield_size(&type, i));
             if (err != 0) return err;
@@ -106,7 +128,7 @@ class TypeCopier {
         return id;
     }
 
-    const btf &from_;
+    const KernelTypes &from_;
     btf &to_;
     std::unordered_map<unsigned, int> ids_;
 };
@@ -117,22 +139,25 @@ void BtfDeleter::operator()(btf *types) const {
     btf__free(types);
 }
 
-BtfPtr types_named(const btf &kernel, const btf &program) {
+BtfPtr types_named(const KernelTypes &kernel, const btf &program) {
     std::unordered_set<std::string_view> names;
-    for (unsigned id = 1; id < btf__type_cnt(&program); ++id)
-        names.insert(name_of_type(program, *btf__type_by_id(&program, id)));
+    for (unsigned id = 1; id < btf__type_cnt(&program); ++id) {
+        const btf_type &type = *btf__type_by_id(&program, id);
+        if (relocated(type)) names.insert(essential(btf__name_by_offset(&program, type.name_off)));
+    }
     names.erase(std::string_view());
     BtfPtr named(btf__new_empty());
     if (!named) return nullptr;
     TypeCopier copier(kernel, *named);
-    for (unsigned id = 1; id < btf__type_cnt(&kernel); ++id) {
-        const std::string_view name = name_of_type(kernel, *btf__type_by_id(&kernel, id));
-        if (!name.empty() && names.count(name) != 0 && copier.copy(id) < 0) return nullptr;
-    }
-    return named;
+    bool enough_memory = true;
+    kernel.for_each([&](unsigned id, const btf_type &type) {
+        if (relocated(type) && names.count(essential(kernel.string(type.name_off))) != 0)
+            enough_memory = enough_memory && copier.copy(id) >= 0;
+    });
+    return enough_memory ? std::move(named) : nullptr;
 }
 
-CoreTypes::CoreTypes(const btf *kernel, const btf &program) {
+CoreTypes::CoreTypes(const KernelTypes *kernel, const btf &program) {
     const BtfPtr named = kernel == nullptr ? nullptr : types_named(*kernel, program);
     if (!named) return;
     std::uint32_t size = 0;

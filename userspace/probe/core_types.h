@@ -14,6 +14,8 @@ struct btf;
 
 namespace rsslag::probe {
 
+class KernelTypes;
+
 struct BtfDeleter {
     void operator()(btf *types) const;
 };
@@ -21,13 +23,13 @@ using BtfPtr = std::unique_ptr<btf, BtfDeleter>;
 
 /// A copy of the types in `kernel` whose name, without a flavor suffix, is also in `program`, with the types of their
 /// members. Pointers become void *. The copies have new ids. Null if out of memory.
-BtfPtr types_named(const btf &kernel, const btf &program);
+BtfPtr types_named(const KernelTypes &kernel, const btf &program);
 
 /// types_named() as a file for libbpf. The file exists as long as this object.
 class CoreTypes {
   public:
     /// Makes the file; if `kernel` is null, there is none.
-    CoreTypes(const btf *kernel, const btf &program);
+    CoreTypes(const KernelTypes *kernel, const btf &program);
     CoreTypes(const CoreTypes &) = delete;
     CoreTypes &operator=(const CoreTypes &) = delete;
 

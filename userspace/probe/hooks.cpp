@@ -50,7 +50,7 @@ std::string try_hook(const std::string &section) {
 
 }  // namespace
 
-std::vector<HookState> try_hooks(const std::shared_ptr<const btf> &kernel) {
+std::vector<HookState> try_hooks(const std::shared_ptr<const KernelTypes> &kernel) {
     find_ids_in(kernel);
     const Skeleton skeleton(rsslag_hooks__open());
     std::vector<HookState> states;

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-struct btf;
-
 namespace rsslag::probe {
+
+class KernelTypes;
 
 /// A hook that the tracer can use, and whether this user can attach a program to it.
 struct HookState {
@@ -18,6 +18,6 @@ struct HookState {
 
 /// Loads, attaches and detaches an empty program for each hook, one hook at a time. Empty if libbpf cannot open the
 /// object. `kernel`: as for find_ids_in().
-std::vector<HookState> try_hooks(const std::shared_ptr<const btf> &kernel);
+std::vector<HookState> try_hooks(const std::shared_ptr<const KernelTypes> &kernel);
 
 }  // namespace rsslag::probe

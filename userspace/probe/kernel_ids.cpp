@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "kernel_types.h"
 #include "rsslag/abi.h"
 
 namespace rsslag::probe {
@@ -27,15 +28,15 @@ constexpr std::array<Target, 4> kTargets{{{"tp_btf/", BPF_TRACE_RAW_TP, "btf_tra
                                           {"fexit/", BPF_TRACE_FEXIT, "", BTF_KIND_FUNC},
                                           {"iter/", BPF_TRACE_ITER, "bpf_iter_", BTF_KIND_FUNC}}};
 
-std::shared_ptr<const btf> &kernel_types() {
-    static std::shared_ptr<const btf> types;
+std::shared_ptr<const KernelTypes> &kernel_types() {
+    static std::shared_ptr<const KernelTypes> types;
     return types;
 }
 
 /// A BTF id of the kernel, or -ESRCH.
 int find(const std::string &name, unsigned kind) {
-    const int id = btf__find_by_name_kind(kernel_types().get(), name.c_str(), kind);
-    return id < 0 ? -ESRCH : id;
+    const unsigned id = kernel_types()->find(name.c_str(), kind);
+    return id == 0 ? -ESRCH : static_cast<int>(id);
 }
 
 /// Makes calls of RSSLAG_RDONLY_CAST calls of this function of the kernel. 0, or a negative errno.
@@ -78,7 +79,7 @@ void register_handlers() {
 
 }  // namespace
 
-void find_ids_in(const std::shared_ptr<const btf> &kernel) {
+void find_ids_in(const std::shared_ptr<const KernelTypes> &kernel) {
     if (!kernel || kernel_types()) return;
     kernel_types() = kernel;
     register_handlers();

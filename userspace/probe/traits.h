@@ -10,9 +10,9 @@
 #include "core/result.h"
 #include "core/scheme.h"
 
-struct btf;
-
 namespace rsslag::probe {
+
+class KernelTypes;
 
 /// A layout of mm_struct.rss_stat that this version does not support. Nothing is read from such a kernel's counters.
 struct UnknownLayout {
@@ -35,15 +35,15 @@ struct KernelTraits {
     bool cpuhp_exit = false;  ///< cpuhp:cpuhp_exit with four arguments: fires when a CPU goes offline
     /// handle_mm_fault() with four arguments, the last of which is the registers (5.9+): for fexit.
     bool handle_mm_fault = false;
-    bool compat_calls = false;         ///< x86: the kernel has system calls for 32-bit programs (CONFIG_IA32_EMULATION)
-    unsigned refcount_type = 0;        ///< BTF id of struct refcount_struct in the kernel; 0: there is none
-    unsigned registers_type = 0;       ///< BTF id of struct pt_regs; 0: there is none
-    unsigned task_type = 0;            ///< BTF id of struct task_struct; 0: there is none
-    std::shared_ptr<const btf> types;  ///< BTF of the running kernel; null if the traits are of another BTF
+    bool compat_calls = false;    ///< x86: the kernel has system calls for 32-bit programs (CONFIG_IA32_EMULATION)
+    unsigned refcount_type = 0;   ///< BTF id of struct refcount_struct in the kernel; 0: there is none
+    unsigned registers_type = 0;  ///< BTF id of struct pt_regs; 0: there is none
+    unsigned task_type = 0;       ///< BTF id of struct task_struct; 0: there is none
+    std::shared_ptr<const KernelTypes> types;  ///< of the running kernel; null if the traits are of another BTF
 };
 
-/// The traits of the kernel that `btf` describes; `types` stays null. Pure.
-KernelTraits traits_of(const btf &btf);
+/// The traits of the kernel that has these types; `types` of the result stays null. Pure.
+KernelTraits traits_of(const KernelTypes &types);
 
 /// The traits of the running kernel, from /sys/kernel/btf/vmlinux. Kind::Unsupported without BTF, Kind::Denied if the
 /// file cannot be opened.

@@ -42,7 +42,7 @@ TEST(CoreTypes, AreThoseThatAProgramNamesAndWhatLiesInThem) {
     kernel.structure("other", {{"number", kernel.s64()}});
     KernelBtf program;
     program.structure("outer___old", {{"many", program.s32()}});
-    const BtfPtr named = types_named(kernel.get(), program.get());
+    const BtfPtr named = types_named(kernel.types(), program.get());
     ASSERT_NE(named, nullptr);
     const int outer = struct_of(*named, "outer");
     ASSERT_GT(outer, 0);
@@ -72,7 +72,7 @@ TEST(CoreTypes, AreAllOfOneNameWithTheirFlavors) {
     program.structure("twice___one", {{"a", program.s32()}});
     program.structure("twice", {{"a", program.s32()}});
     program.enumeration("bpf_func_id___with_loop", {"BPF_FUNC_loop"});
-    const BtfPtr named = types_named(kernel.get(), program.get());
+    const BtfPtr named = types_named(kernel.types(), program.get());
     ASSERT_NE(named, nullptr);
     std::map<std::string, int> composites;
     for (unsigned id = 1; id < btf__type_cnt(named.get()); ++id) {

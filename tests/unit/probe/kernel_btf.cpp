@@ -11,6 +11,12 @@ KernelBtf::KernelBtf()
       s64_(btf__add_int(btf_.get(), "long", 8, BTF_INT_SIGNED)),
       u64_(btf__add_int(btf_.get(), "unsigned long", 8, 0)) {}
 
+KernelTypes KernelBtf::types() const {
+    std::uint32_t size = 0;
+    const void *const bytes = btf__raw_data(btf_.get(), &size);
+    return KernelTypes({static_cast<const std::byte *>(bytes), bytes == nullptr ? 0 : size});
+}
+
 int KernelBtf::structure(const std::string &name, const std::vector<Field> &fields, int bytes) {
     const auto size = static_cast<unsigned>(bytes == 0 ? 8 * fields.size() : static_cast<unsigned>(bytes));
     const int id = btf__add_struct(btf_.get(), name.c_str(), size);

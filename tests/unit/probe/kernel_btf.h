@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "probe/kernel_types.h"
+
 namespace rsslag::probe::test {
 
 struct Field {
@@ -21,6 +23,8 @@ class KernelBtf {
     KernelBtf();
 
     const btf &get() const { return *btf_; }
+    /// Valid until a type is added.
+    KernelTypes types() const;
 
     int s32() const { return s32_; }
     int s64() const { return s64_; }

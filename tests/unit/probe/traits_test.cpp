@@ -14,14 +14,14 @@ using test::KernelBtf;
 
 /// The scheme, or nullopt if the layout is unknown.
 std::optional<Scheme> scheme_of(const KernelBtf &kernel) {
-    const KernelTraits traits = traits_of(kernel.get());
+    const KernelTraits traits = traits_of(kernel.types());
     const auto *scheme = std::get_if<Scheme>(&traits.scheme);
     return scheme == nullptr ? std::nullopt : std::optional(*scheme);
 }
 
 /// Whether the layout is refused, the finding contains all of `words`, and the evidence is the same text.
 testing::AssertionResult unknown(const KernelBtf &kernel, const std::vector<std::string> &words) {
-    const KernelTraits traits = traits_of(kernel.get());
+    const KernelTraits traits = traits_of(kernel.types());
     const auto *layout = std::get_if<UnknownLayout>(&traits.scheme);
     if (layout == nullptr) return testing::AssertionFailure() << "a layout was recognised: " << traits.evidence;
     if (traits.evidence != layout->found) return testing::AssertionFailure() << "evidence differs: " << traits.evidence;
@@ -64,7 +64,7 @@ int four_atomics(KernelBtf &kernel) {
 
 TEST(Traits, KnowTheKernelWhoseThreadsCache) {
     const KernelBtf kernel = test::thread_kernel();
-    const KernelTraits traits = traits_of(kernel.get());
+    const KernelTraits traits = traits_of(kernel.types());
     EXPECT_EQ(scheme_of(kernel), Scheme::Thread);
     EXPECT_NE(traits.evidence.find("mm_struct.rss_stat is mm_rss_stat"), std::string::npos) << traits.evidence;
     EXPECT_TRUE(traits.task_iterator);
@@ -78,7 +78,7 @@ TEST(Traits, KnowTheKernelWhoseThreadsCache) {
 
 TEST(Traits, KnowTheKernelWhoseCpusCache) {
     const KernelBtf kernel = test::cpu_kernel();
-    const KernelTraits traits = traits_of(kernel.get());
+    const KernelTraits traits = traits_of(kernel.types());
     EXPECT_EQ(scheme_of(kernel), Scheme::Cpu);
     EXPECT_NE(traits.evidence.find("mm_struct.rss_stat is percpu_counter[4]"), std::string::npos) << traits.evidence;
     EXPECT_TRUE(traits.task_iterator);
@@ -205,12 +205,12 @@ TEST(UnknownLayouts, LeaveTheOtherTraitsKnown) {
     kernel.structure("bpf_iter__task", {{"task", kernel.u64()}});
     kernel.tracepoint("rss_stat", 2);
     EXPECT_TRUE(unknown(kernel, {"no mm_struct"}));
-    EXPECT_TRUE(traits_of(kernel.get()).task_iterator);
-    EXPECT_EQ(traits_of(kernel.get()).rss_stat_arguments, 2);
+    EXPECT_TRUE(traits_of(kernel.types()).task_iterator);
+    EXPECT_EQ(traits_of(kernel.types()).rss_stat_arguments, 2);
 }
 
 TEST(Tracepoints, AreAbsentWhereBtfHasNone) {
-    const KernelTraits traits = traits_of(KernelBtf().get());
+    const KernelTraits traits = traits_of(KernelBtf().types());
     EXPECT_EQ(traits.rss_stat_arguments, std::nullopt);
     EXPECT_FALSE(traits.page_fault_user);
     EXPECT_FALSE(traits.task_iterator);
@@ -221,7 +221,7 @@ TEST(Tracepoints, AreAbsentWhereBtfHasNone) {
 TEST(Tracepoints, AFaultHandlerWithoutRegistersCannotShowTheCauseOfAPage) {
     KernelBtf kernel;
     kernel.function("handle_mm_fault", 3);  // 5.8
-    EXPECT_FALSE(traits_of(kernel.get()).handle_mm_fault);
+    EXPECT_FALSE(traits_of(kernel.types()).handle_mm_fault);
 }
 
 TEST(Tracepoints, AreNotMistakenForOtherTypesOfTheirName) {
@@ -229,7 +229,7 @@ TEST(Tracepoints, AreNotMistakenForOtherTypesOfTheirName) {
     kernel.alias("btf_trace_rss_stat", kernel.s32());
     kernel.alias("btf_trace_page_fault_user", kernel.pointer(kernel.s32()));
     kernel.structure("handle_mm_fault", {{"x", kernel.s32()}});
-    const KernelTraits traits = traits_of(kernel.get());
+    const KernelTraits traits = traits_of(kernel.types());
     EXPECT_EQ(traits.rss_stat_arguments, std::nullopt);
     EXPECT_FALSE(traits.page_fault_user);
     EXPECT_FALSE(traits.handle_mm_fault);
@@ -238,7 +238,7 @@ TEST(Tracepoints, AreNotMistakenForOtherTypesOfTheirName) {
 TEST(Traits, NameTypesByTheKernelsOwnNumbers) {
     KernelBtf kernel = test::cpu_kernel();
     const int registers = kernel.structure("pt_regs", {{"ip", kernel.u64()}});
-    const KernelTraits traits = traits_of(kernel.get());
+    const KernelTraits traits = traits_of(kernel.types());
     EXPECT_EQ(traits.registers_type, static_cast<unsigned>(registers));
     EXPECT_EQ(traits.refcount_type, 0U) << "the kernel has no such type";
 }
