@@ -79,6 +79,11 @@ void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme,
     bpf_map__set_autocreate(skeleton->maps.exact_rss_anchor, by_cpu);
     bpf_map__set_autocreate(skeleton->maps.runs, by_cpu);
     bpf_map__set_autocreate(skeleton->maps.updates, by_cpu);
+    // By default the kernel allocates all elements of a hash map in advance.
+    if (traits.map_allocator) {
+        for (bpf_map *const map : {skeleton->maps.mms, skeleton->maps.groups})
+            bpf_map__set_map_flags(map, BPF_F_NO_PREALLOC);
+    }
     bpf_map__set_autocreate(skeleton->maps.samples, sampling);
     bpf_map__set_autocreate(skeleton->maps.last_updates, sampling);
     if (!traits.page_fault_user) missing.emplace_back("tp_btf/page_fault_user: this kernel does not have it");

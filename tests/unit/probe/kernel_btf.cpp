@@ -108,6 +108,7 @@ KernelBtf cpu_kernel() {
     kernel.union_of("bpf_iter_link_info", {{"map", kernel.structure("", {{"map_fd", kernel.s32()}})},
                                            {"task", kernel.structure("", {{"tid", kernel.s32()}})}});
     kernel.enumeration("bpf_func_id", {"BPF_FUNC_loop", "BPF_FUNC_map_lookup_percpu_elem"});
+    kernel.function("bpf_mem_alloc_init", 3);
     kernel.tracepoint("rss_stat", 2);
     kernel.tracepoint("cpuhp_exit", 4);
     return kernel;
