@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "core/reading_figures.h"
@@ -204,25 +205,34 @@ void RowMaker::on_settled(std::span<const core::SettledUpdate> amounts) {
 }
 
 void RowMaker::hold(const exporters::Row &row) {
-    std::string comm(std::visit([](const auto &each) { return each.at.comm; }, row));
-    if (const auto *const update = std::get_if<exporters::UpdateRow>(&row))
-        return held_.add({*update, std::move(comm)}, 0);
-    auto other = std::make_unique<Other>(Other{row, {}});
-    if (auto *const tick = std::get_if<exporters::TickRow>(&other->row); tick != nullptr && tick->ledger != nullptr) {
-        other->ledger = *tick->ledger;
-        tick->ledger = &other->ledger;
-    }
-    held_.add({std::move(other), std::move(comm)}, 0);
+    std::visit(
+        [this](const auto &each) {
+            using T = std::decay_t<decltype(each)>;
+            std::string comm(each.at.comm);
+            if constexpr (std::is_same_v<T, exporters::UpdateRow>)
+                held_.add({each, std::move(comm)}, 0);
+            else
+                held_.add({std::make_unique<Kept<T>>(each), std::move(comm)}, 0);
+        },
+        row);
 }
 
 void RowMaker::release(Held &held) {
-    if (auto *const update = std::get_if<exporters::UpdateRow>(&held.row)) {
-        update->at.comm = held.comm;
-        return write(*update);
-    }
-    exporters::Row &row = std::get<std::unique_ptr<Other>>(held.row)->row;
-    std::visit([&held](auto &each) { each.at.comm = held.comm; }, row);
-    write(row);
+    const auto write_with_comm = [this, &held](auto &row) {
+        row.at.comm = held.comm;
+        write(row);
+    };
+    std::visit(
+        [&](auto &each) {
+            using T = std::decay_t<decltype(each)>;
+            if constexpr (std::is_same_v<T, exporters::UpdateRow>)
+                write_with_comm(each);
+            else if constexpr (std::is_same_v<T, std::unique_ptr<KeptListing>>)
+                write_listing(*each);
+            else
+                write_with_comm(each->row);
+        },
+        held.row);
 }
 
 void RowMaker::on_fault(const rsslag_fault &fault, const core::Members &came, const std::optional<core::Held> &held) {
@@ -296,17 +306,13 @@ void RowMaker::note_task(const rsslag_task &task, int pid) {
     }
 }
 
-exporters::MappingRow RowMaker::mapping_row(std::uint64_t t_ns, int pid, const core::MappedRange &range) {
-    exporters::MappingRow row;
-    row.at.t_ns = since_start(t_ns);
-    row.at.pid = pid;
+exporters::Stamp RowMaker::stamp_of_mapping(std::uint64_t t_ns, int pid) {
+    exporters::Stamp at;
+    at.t_ns = since_start(t_ns);
+    at.pid = pid;
     const auto mm = mm_of_pid_.find(pid);
-    if (!table_.in_exec(pid) && mm != mm_of_pid_.end()) row.at.mm = mm_at(mm->second).id;
-    row.mapping = table_.name_of(pid, range);
-    row.from = range.start;
-    row.to = range.end;
-    row.flags = range.flags;
-    return row;
+    if (!table_.in_exec(pid) && mm != mm_of_pid_.end()) at.mm = mm_at(mm->second).id;
+    return at;
 }
 
 void RowMaker::on_mapping(const core::MappingChange &change) {
@@ -317,7 +323,12 @@ void RowMaker::on_mapping(const core::MappingChange &change) {
     if (change.kind == Kind::Lost)
         return emit(since_start(change.t_ns), Lost{std::string(exporters::kMappingsLost), change.lost});
     if (change.kind == Kind::Exec) return;
-    exporters::MappingRow row = mapping_row(change.t_ns, change.pid, change.range);
+    exporters::MappingRow row;
+    row.at = stamp_of_mapping(change.t_ns, change.pid);
+    row.mapping = table_.name_of(change.pid, change.range);
+    row.from = change.range.start;
+    row.to = change.range.end;
+    row.flags = change.range.flags;
     row.type = change.kind == Kind::Moved ? Type::Moved : change.kind == Kind::Named ? Type::Named : Type::Mapped;
     row.at.tid = change.tid;
     row.old_from = change.old_start;
@@ -328,11 +339,27 @@ void RowMaker::on_mapping(const core::MappingChange &change) {
 void RowMaker::on_listing(const core::MappingListing &listing) {
     catch_up(since_start(listing.t_ns));
     table_.list(listing);
-    for (const core::MappingListing::Entry &entry : listing.entries) {
-        exporters::MappingRow row = mapping_row(listing.t_ns, listing.pid, entry.range);
-        row.type = exporters::MappingRow::Type::Listed;
-        row.held = entry.rss;
-        put(row);
+    if (listing.entries.empty()) return;
+    auto rows = std::make_unique<KeptListing>();
+    rows->at = stamp_of_mapping(listing.t_ns, listing.pid);
+    rows->entries.reserve(listing.entries.size());
+    for (const auto &[range, rss] : listing.entries)
+        rows->entries.push_back({table_.name_of(listing.pid, range), range.start, range.end, range.flags, rss});
+    if (held_.empty()) return write_listing(*rows);
+    held_.add({std::move(rows), ""}, 0);
+}
+
+void RowMaker::write_listing(const KeptListing &listing) {
+    exporters::MappingRow row;
+    row.at = listing.at;
+    row.type = exporters::MappingRow::Type::Listed;
+    for (const KeptListing::Entry &entry : listing.entries) {
+        row.mapping = entry.mapping;
+        row.from = entry.from;
+        row.to = entry.to;
+        row.flags = entry.flags;
+        row.held = entry.held;
+        write(row);
     }
 }
 

@@ -7,8 +7,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -76,15 +78,29 @@ class RowMaker : public TraceObserver {
         std::string comm;
         std::variant<exporters::ReadingRow, exporters::WalkRow> row;  ///< without its stamp
     };
-    /// A row that is not an update, with the data that it refers to.
-    struct Other {
-        exporters::Row row;
-        core::MmView ledger;
+    /// A row with the data that it refers to. Row itself is six times as large as most rows.
+    template <class T>
+    struct Kept {
+        T row;
+        explicit Kept(const T &from) : row(from) {}
     };
-    /// A row that waits until its own amount or that of an earlier row is settled. An update is the smallest row, and
-    /// most rows are updates.
+    /// The rows of a listing, which may be hundreds.
+    struct KeptListing {
+        struct Entry {
+            std::string_view mapping;
+            std::uint64_t from = 0, to = 0;
+            std::uint8_t flags = 0;
+            std::optional<core::Kilobytes> held;
+        };
+        exporters::Stamp at;
+        std::vector<Entry> entries;
+    };
+    template <class First, class... Others>
+    static std::variant<First, std::unique_ptr<KeptListing>, std::unique_ptr<Kept<Others>>...> any_kept(
+        const std::variant<First, Others...> &);
+    /// A row that waits until its own amount or that of an earlier row is settled. Most rows are updates.
     struct Held {
-        std::variant<exporters::UpdateRow, std::unique_ptr<Other>> row;
+        decltype(any_kept(std::declval<exporters::Row>())) row;
         std::string comm;
     };
     struct Lost {
@@ -104,7 +120,8 @@ class RowMaker : public TraceObserver {
     Mm &at_update(const rsslag_update &update, const std::optional<core::Held> &held);
     void learn(int host_tid, int tid, int pid, const std::string &comm);
     void note_task(const rsslag_task &task, int pid);
-    exporters::MappingRow mapping_row(std::uint64_t t_ns, int pid, const core::MappedRange &range);
+    /// Of a change or a listing of mappings.
+    exporters::Stamp stamp_of_mapping(std::uint64_t t_ns, int pid);
     /// Queues readings, losses and ticks until their time.
     void wait(std::uint64_t t_ns, Later later);
     void catch_up(std::uint64_t t_ns) {
@@ -119,6 +136,7 @@ class RowMaker : public TraceObserver {
     }
     void put(const exporters::Row &row) { held_.empty() ? write(row) : hold(row); }
     void hold(const exporters::Row &row);
+    void write_listing(const KeptListing &listing);
     void release(Held &held);
 
     exporters::Sink &sink_;
@@ -137,6 +155,17 @@ class RowMaker : public TraceObserver {
     SettledQueue<Held> held_;
     /// Samples whose updates are still to come: their numbers, by time, host TID, CPU and member.
     std::map<std::tuple<std::uint64_t, int, int, int>, std::uint64_t> sampled_;
+};
+
+template <>
+struct RowMaker::Kept<exporters::TickRow> {
+    exporters::TickRow row;
+    core::MmView ledger;
+    explicit Kept(const exporters::TickRow &from) : row(from) {
+        if (from.ledger == nullptr) return;
+        ledger = *from.ledger;
+        row.ledger = &ledger;
+    }
 };
 
 }  // namespace rsslag::analysis

@@ -2,6 +2,7 @@
 #include "analysis/row_maker.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <cstring>
 
@@ -317,6 +318,50 @@ TEST(RowMaker, LeavesAmountsOpenThatAreNeverSettled) {
     ASSERT_TRUE(maker.finish().ok());
     EXPECT_EQ(kept.types, (std::vector<std::string>{"update", "update", "update"}));
     EXPECT_EQ(std::get<exporters::UpdateRow>(kept.rows[1]).pages, std::nullopt);
+}
+
+/// Counts the rows of listings and the ticks whose ledger has the mm of tick().
+class Counts : public exporters::Sink {
+  public:
+    core::Status begin(const exporters::Facts & /*facts*/) override { return core::success(); }
+    core::Status row(const Row &row) override {
+        if (const auto *const mapping = std::get_if<exporters::MappingRow>(&row)) listed += mapping->held ? 1 : 0;
+        const auto *const tick = std::get_if<exporters::TickRow>(&row);
+        if (tick != nullptr && tick->ledger != nullptr) ticks += tick->ledger->mm == kMm ? 1 : 0;
+        return core::success();
+    }
+    core::Status end(const exporters::Ending & /*ending*/) override { return core::success(); }
+
+    std::size_t listed = 0, ticks = 0;
+};
+
+std::size_t allocated() {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+/// After losses the rows of many processes may wait.
+TEST(RowMaker, KeepsRowsThatWaitInLittleMemory) {
+    constexpr std::size_t kRows = 10'000;
+    core::MappingListing listing;
+    listing.t_ns = kStart + 30'000;
+    listing.pid = 1;
+    for (std::uint64_t i = 1; i <= kRows; ++i)
+        listing.entries.push_back({{i << 20, (i << 20) + 4096, 0, "/usr/lib/library.so"}, core::Kilobytes{4}});
+    Counts counts;
+    RowMaker maker(counts);
+    maker.begin(kStart);
+    maker.on_applied(on_cpu(20'000, 0, 33, 0), {true, std::nullopt, std::nullopt, 7});
+    maker.on_tick(tick(25'000));
+    maker.on_listing(listing);
+    EXPECT_EQ(counts.listed, 0U) << "the update has no amount yet";
+    const std::size_t before = allocated();
+    ASSERT_TRUE(maker.finish().ok());
+    const std::size_t after = allocated();
+    EXPECT_EQ(counts.listed, kRows);
+    EXPECT_EQ(counts.ticks, 1U);
+    if (before == 0) GTEST_SKIP() << "this allocator does not count bytes";
+    EXPECT_LT((before - after) / kRows, 100U) << "bytes a row";
 }
 
 TEST(RowMaker, StopsAtTheFirstError) {
