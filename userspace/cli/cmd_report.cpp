@@ -105,7 +105,7 @@ int report(ReportOptions &options, const documents::TextStyle &text, FileBudget 
     report::ReportStyle style;
     style.utf8 = text.utf8;
     style.pages = text.pages;
-    if (options.all) style.threads = SIZE_MAX;
+    if (options.all) style.processes = style.threads = SIZE_MAX;
     auto pictures = open_pictures(options);
     if (!pictures) return fail(pictures.error());
     end_at_stop(options.claims);
@@ -147,7 +147,7 @@ Run add_report(CLI::App &app, const Common &common) {
     auto *const diff = command->add_option("--diff", options->other, "Compare with FILE, the older recording")
                            ->excludes(svg)
                            ->excludes(html);
-    command->add_flag("--all", options->all, "List every thread, and with --stacks every line");
+    command->add_flag("--all", options->all, "List every process and thread, and with --stacks every line");
     auto *const stacks = command->add_flag("--stacks", options->stacks,
                                            "Show by which code pages came and went, if record had --stacks");
     command->add_option("--by", options->by, "With --stacks: function, module, thread or reason")

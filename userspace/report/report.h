@@ -159,7 +159,8 @@ std::string report_json(const Report &report);
 struct ReportStyle {
     bool utf8 = true;
     core::PagesText pages = core::as_kb;
-    std::size_t threads = 10;  ///< the limit of listed threads of each process
+    std::size_t processes = 10;  ///< the limit of listed processes: those with the largest peak
+    std::size_t threads = 10;    ///< the limit of listed threads of each process
 };
 std::string report_text(const Report &report, const ReportStyle &style);
 

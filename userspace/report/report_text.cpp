@@ -281,6 +281,20 @@ std::string one(const ReportProcess &process, const Report &report, const Amount
     return text;
 }
 
+/// Those with the largest peak, at most `most` of them, in their order.
+std::vector<const ReportProcess *> largest(const std::vector<ReportProcess> &processes, std::size_t most) {
+    std::vector<const ReportProcess *> chosen;
+    for (const ReportProcess &process : processes)
+        chosen.push_back(&process);
+    if (chosen.size() <= most) return chosen;
+    std::stable_sort(chosen.begin(), chosen.end(), [](const ReportProcess *a, const ReportProcess *b) {
+        return a->extremes.most.to > b->extremes.most.to;
+    });
+    chosen.resize(most);
+    std::sort(chosen.begin(), chosen.end());  // by place in `processes`
+    return chosen;
+}
+
 /// With a mark if it is not exact: `>=` for a lower bound, `~` for an approximate value. A range has both ends.
 std::string cell_text(const Figure &figure, const Amounts &amount) {
     if (!figure.value) return "?";
@@ -307,8 +321,12 @@ std::string report_text(const Report &report, const ReportStyle &style) {
     text += report.peak_lag ? peak(*report.peak_lag, report, amount) : "no process was read: the lag is not known\n";
     if (report.processes.size() > 1)
         text += core::tree_text(report.ending.all, amount, seconds(report.ending.all.most.t_ns));
-    for (const ReportProcess &process : report.processes)
-        text += one(process, report, amount);
+    const std::vector<const ReportProcess *> shown = largest(report.processes, style.processes);
+    for (const ReportProcess *const process : shown)
+        text += one(*process, report, amount);
+    if (const std::size_t more = report.processes.size() - shown.size(); more > 0)
+        text += fmt::format("\nand {} more process{}, none with a larger peak; --all shows {}\n", count(more),
+                            more == 1 ? "" : "es", more == 1 ? "it" : "them");
     if (report.left_out_processes > 0) text += fmt::format("\n{}\n", left_out_line(report.left_out_processes));
     std::string_view blank = "\n";
     for (const std::vector<int> &pids : sharing(report))

@@ -70,6 +70,28 @@ TEST(Report, SaysThatAPeakLagIsAboveTheSoftBound) {
     EXPECT_EQ(report_text(report_of(all), {}).find("above the"), std::string::npos);
 }
 
+TEST(Report, ShowsTheLargestOfManyProcesses) {
+    std::vector<exporters::Row> rows;
+    for (int i = 0; i < 12; ++i)  // the fourth and the ninth are smaller than all others
+        rows.emplace_back(exporters::test::tick(kSecond, 1000 + i, i % 5 == 3 ? 50 : 100 + i, 40));
+    const Report report = report_of(whole(with_rows(rows)));
+    const std::string text = report_text(report, {});
+    std::size_t last = 0;
+    for (int i = 0; i < 12; ++i) {
+        const std::size_t at = text.find(fmt::format("\nhundred [{}] ", 1000 + i));
+        EXPECT_EQ(at != std::string::npos, i % 5 != 3) << i << text;
+        if (at == std::string::npos) continue;
+        EXPECT_GT(at, last) << "in the order of their first rows";
+        last = at;
+    }
+    EXPECT_NE(text.find("\nand 2 more processes, none with a larger peak; --all shows them\n"), std::string::npos)
+        << text;
+    ReportStyle all;
+    all.processes = SIZE_MAX;
+    EXPECT_NE(report_text(report, all).find("\nhundred [1003] "), std::string::npos);
+    EXPECT_EQ(report_text(report, all).find("more process"), std::string::npos);
+}
+
 exporters::TickRow lossy_tick() {
     exporters::TickRow row = exporters::test::tick(2 * kSecond, 10, 200, 100);
     row.extremes.lossy = true;
