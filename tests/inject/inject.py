@@ -187,7 +187,7 @@ class Runner:
         begin = time.monotonic()
         text = self.run(command, [], 12 * HANG)
         command.patience = HANG + 3 * (time.monotonic() - begin)  # on a busy machine every run takes longer
-        tried, places = Calls(self.run(command, ['-k'], 30 * HANG) if self.sites else text).tried()
+        tried, places = Calls(self.run(command, ['-k'], 90 * HANG) if self.sites else text).tried()
         self.places += places
         self.unknown.update(call for call in tried if call not in ERRORS)
         # If the terminal cannot be written, it cannot be restored either.
