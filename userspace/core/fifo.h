@@ -23,7 +23,10 @@ class Fifo {
     auto begin() const { return kept_.begin() + static_cast<std::ptrdiff_t>(first_); }
     auto end() const { return kept_.end(); }
 
-    void push(T value) { kept_.push_back(std::move(value)); }
+    void push(T value) {
+        if (kept_.size() == kept_.capacity()) make_space();
+        kept_.push_back(std::move(value));
+    }
     T pop() {
         T value = std::move(kept_[first_++]);
         if (first_ == kept_.size() || first_ > kMostGone + kept_.size() / 2) forget();
@@ -33,10 +36,17 @@ class Fifo {
   private:
     /// Popped elements are erased in batches, so that an element is moved a few times at most.
     static constexpr std::size_t kMostGone = 64;
+    static constexpr std::size_t kMostSpare = 1024;
 
     void forget() {
         kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(first_));
         gone_ += std::exchange(first_, 0);
+        if (kept_.capacity() > kMostSpare + 4 * kept_.size()) kept_.shrink_to_fit();
+    }
+    /// A vector would double its capacity, also for elements that were popped.
+    void make_space() {
+        if (first_ > kMostGone + kept_.size() / 8) return forget();
+        kept_.reserve(kept_.size() + kept_.size() / 2 + 4);
     }
 
     std::vector<T> kept_;

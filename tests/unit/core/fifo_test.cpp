@@ -2,8 +2,11 @@
 #include "core/fifo.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <random>
@@ -40,6 +43,30 @@ TEST(Fifo, KeepsOrderAndNumbers) {
     const auto equal = [](const std::unique_ptr<int> &one, int other) { return *one == other; };
     EXPECT_TRUE(std::equal(fifo.begin(), fifo.end(), same.begin(), same.end(), equal));
     EXPECT_GT(popped, 5'000U);
+}
+
+using Line = std::array<std::byte, 64>;
+
+std::size_t allocated_bytes() {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+TEST(Fifo, TakesAtMostTwiceTheMemoryOfItsElements) {
+    constexpr std::size_t kLive = 100'000;
+    const std::size_t before = allocated_bytes();
+    if (before == 0) GTEST_SKIP() << "this allocator does not count bytes";
+    Fifo<Line> fifo;
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < 10 * kLive; ++i) {
+        fifo.push({});
+        if (fifo.size() > kLive) fifo.pop();
+        if (i % 1'000 == 0) most = std::max(most, allocated_bytes() - before);
+    }
+    EXPECT_LT(most, 2 * kLive * sizeof(Line));
+    while (!fifo.empty())
+        fifo.pop();
+    EXPECT_LT(allocated_bytes() - before, kLive) << "the memory of a long queue is released";
 }
 
 }  // namespace
