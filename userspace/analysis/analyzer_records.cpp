@@ -103,9 +103,18 @@ void Analyzer::State::emit_mappings(std::uint64_t until_ns) {
     }
 }
 
-/// Applies all records from before that time to the ledger.
+/// Applies all records from before that time to the ledger. A busy tracer takes in the records of many seconds at once:
+/// meanwhile amounts are settled at times, as all later records and rows wait for them.
 void Analyzer::State::apply_until(std::uint64_t t_ns) {
-    order.until(t_ns, [this](const auto &record) { apply_next(record); });
+    constexpr std::size_t kMostUnsettled = 4096;
+    std::size_t count = 0;
+    order.until(t_ns, [&](const auto &record) {
+        if (++count % kMostUnsettled == 0) {
+            ledger.advance(record.t_ns - std::min<std::uint64_t>(record.t_ns, kWiderNs));
+            take_settled();
+        }
+        apply_next(record);
+    });
     if (t_ns > 0) catch_up_mappings(t_ns - 1);
     ledger.advance(t_ns);
     take_ended_tasks();

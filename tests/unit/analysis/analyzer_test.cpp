@@ -511,6 +511,36 @@ TEST(AnalyzerStop, IsHeededWithinAnEvent) {
     EXPECT_LE(analyzer.summary()->updates, 1024U);
 }
 
+TEST(AnalyzerSettlement, GoesOnWhileManyRecordsAreApplied) {
+    struct : TraceObserver {
+        void on_applied(const rsslag_update & /*update*/, const core::Applied &update) override {
+            ++applied;
+            if (update.ticket != 0) open = update.ticket;
+        }
+        void on_settled(std::span<const core::SettledUpdate> amounts) override {
+            for (const core::SettledUpdate &amount : amounts)
+                if (amount.ticket == open) settled_after = applied;
+        }
+        std::uint64_t open = 0, applied = 0, settled_after = 0;
+    } observer;
+    Analyzer analyzer(facts(core::Scheme::Cpu), {.threads = {}, .for_screen = false, .observer = &observer});
+    analyzer.apply(attach(ms(1), 1000, core::Scheme::Cpu));
+    analyzer.apply(until(ms(5)));
+    event::Records records = update(ms(10), 1032);  // folded, by what is not known
+    constexpr std::uint64_t kOthers = 10'000;
+    for (std::uint64_t i = 1; i <= kOthers; ++i) {
+        event::Records other = update(ms(10 + i), 1);
+        reinterpret_cast<rsslag_update *>(other.bytes.data())->mm = kMm + 0x1000;
+        records.bytes.insert(records.bytes.end(), other.bytes.begin(), other.bytes.end());
+    }
+    analyzer.apply(std::move(records));
+    analyzer.apply(until(ms(20'000)));
+    EXPECT_EQ(observer.applied, 1 + kOthers);
+    EXPECT_NE(observer.open, 0U) << "the amount is open at first";
+    EXPECT_GT(observer.settled_after, 0U);
+    EXPECT_LT(observer.settled_after, kOthers / 2);
+}
+
 /// A reading of a child of kPid, which the parent's number is part of or not.
 event::Reading reading_of_child(std::uint64_t t_ns, int child, std::uint64_t mm, int ppid) {
     event::Reading taken = reading(t_ns, 300);
