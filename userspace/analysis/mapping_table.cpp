@@ -22,7 +22,7 @@ constexpr std::size_t kMostEntries = std::size_t{1} << 20;
 constexpr std::uint64_t kLookedAtFirst = std::uint64_t{1} << 22;
 constexpr std::uint64_t kLookedAtEach = 1024;
 
-/// Limit on the bytes of the ranges' raw names, and separately on those of the names that are shown.
+/// Limit on the bytes of all names, raw and shown.
 constexpr std::size_t kMostNameBytes = std::size_t{64} << 20;
 
 /// Limit on the known pieces that one merged range is compared with. All of them together have a limit of the same kind
@@ -36,12 +36,8 @@ constexpr std::uint64_t kBrkWithin = (std::uint64_t{1} << 30) + (std::uint64_t{6
 
 constexpr const char *kHeap = "[heap]";
 
-bool overlap(const MappedRange &a, std::uint64_t start, std::uint64_t end) {
-    return a.start < end && start < a.end;
-}
-
-bool is_private_anonymous(const MappedRange &range) {
-    return range.name.empty() && (range.flags & core::MappingShared) == 0;
+bool is_private_anonymous(std::string_view raw, std::uint8_t flags) {
+    return raw.empty() && (flags & core::MappingShared) == 0;
 }
 
 /// Threads whose stack may be in the range, by their stack pointers; at most two. A range may hold either all pointers
@@ -88,10 +84,10 @@ std::uint64_t MappingTable::end_of_new_part(const Entries &entries, const Mapped
     int pieces = 0;
     for (auto at = entries.lower_bound(end); at != entries.begin() && pieces < kMostMerged; ++pieces) {
         if (++merged_ > kMergedFirst + kLookedAtEach * changes_seen_) break;
-        const MappedRange &known = (--at)->second.range;
-        const bool same = is_private_anonymous(known) && known.flags == range.flags;
-        if (!same || known.start <= range.start || known.end < end) break;
-        end = known.start;
+        const auto &[start, known] = *--at;
+        const bool same = is_private_anonymous(known.raw, known.flags) && known.flags == range.flags;
+        if (!same || start <= range.start || known.end < end) break;
+        end = start;
     }
     return end;
 }
@@ -108,43 +104,40 @@ MappingTable::Space &MappingTable::changing(int pid) {
     return next != next_.end() ? *next->second : space_of(pid);
 }
 
-std::string_view MappingTable::kept(std::string name) {
+/// A name beyond the limit is replaced by kUnknownMapping.
+std::string_view MappingTable::kept(std::string_view name) {
     const auto known = names_.find(name);
     if (known != names_.end()) return *known;
     if (names_bytes_ + name.size() > kMostNameBytes) return core::kUnknownMapping;
     names_bytes_ += name.size();
-    return *names_.insert(std::move(name)).first;
+    return *names_.emplace(name).first;
 }
 
-/// A name beyond the limit is replaced by kUnknownMapping.
-MappingTable::Entries::iterator MappingTable::put(Space &space, MappedRange range) {
-    if (range_bytes_ + range.name.size() > kMostNameBytes) range.name = core::kUnknownMapping;
-    range_bytes_ += range.name.size();
-    space.name_bytes += range.name.size();
+MappingTable::Entry MappingTable::entry_of(const MappedRange &range) {
+    return {range.end, range.name.empty() ? std::string_view() : kept(range.name), {}, range.flags};
+}
+
+MappingTable::Entries::iterator MappingTable::put(Space &space, std::uint64_t start, const Entry &entry) {
     ++entries_;
-    const std::uint64_t start = range.start;
-    return space.entries.emplace(start, Entry{std::move(range), {}}).first;
+    return space.entries.emplace(start, entry).first;
 }
 
-/// Subtracts the space from the totals.
+/// Subtracts the space from the total.
 void MappingTable::forget(const Space &space) {
     entries_ -= std::min(entries_, space.entries.size());
-    range_bytes_ -= std::min(range_bytes_, space.name_bytes);
 }
 
 /// Removes the range; mappings that overlap its borders are cut there.
 void MappingTable::clear(Space &space, std::uint64_t start, std::uint64_t end) {
     auto &entries = space.entries;
     auto at = entries.upper_bound(start);
-    if (at != entries.begin() && std::prev(at)->second.range.end > start) --at;
-    while (at != entries.end() && at->second.range.start < end) {
-        const MappedRange old = std::move(at->second.range);
+    if (at != entries.begin() && std::prev(at)->second.end > start) --at;
+    while (at != entries.end() && at->first < end) {
+        const auto [old_start, old] = *at;
         at = entries.erase(at);
         --entries_;
-        range_bytes_ -= old.name.size();
-        space.name_bytes -= old.name.size();
-        for (const auto &[from, to] : {std::pair(old.start, start), std::pair(end, old.end)})
-            if (from < to) at = std::next(put(space, {from, to, old.flags, old.name}));
+        for (const auto &[from, to] : {std::pair(old_start, start), std::pair(end, old.end)})
+            if (from < to) at = std::next(put(space, from, {to, old.raw, {}, old.flags}));
     }
 }
 
@@ -152,7 +145,7 @@ void MappingTable::clear(Space &space, std::uint64_t start, std::uint64_t end) {
 void MappingTable::forget_names_near(Space &space, std::uint64_t start, std::uint64_t end) const {
     auto at = space.entries.lower_bound(start);
     if (at != space.entries.begin()) --at;
-    for (; at != space.entries.end() && at->second.range.start <= end; ++at)
+    for (; at != space.entries.end() && at->first <= end; ++at)
         at->second.name = {};
 }
 
@@ -163,52 +156,50 @@ void MappingTable::map(int pid, MappedRange range) {
     const bool behind =
         space.program_end != 0 && range.start >= space.program_end && range.start - space.program_end < kBrkWithin;
     const bool writable = (range.flags & core::MappingWrite) != 0;
-    if (is_private_anonymous(range) && writable && behind && !space.has_heap && !next_.contains(pid))
+    const bool anonymous = is_private_anonymous(range.name, range.flags);
+    if (anonymous && writable && behind && !space.has_heap && !next_.contains(pid))
         range.name = kHeap;
-    if (is_private_anonymous(range)) range.end = end_of_new_part(space.entries, range);
-    insert(space, std::move(range));
+    else if (anonymous)
+        range.end = end_of_new_part(space.entries, range);
+    insert(space, range.start, entry_of(range));
 }
 
-void MappingTable::insert(Space &space, MappedRange range) {
-    if (range.start >= range.end || entries_ >= kMostEntries) return;
-    clear(space, range.start, range.end);
-    const bool file = range.name.starts_with('/');
-    if (file && (space.program_end == 0 || range.start == space.program_end)) space.program_end = range.end;
-    space.has_heap = space.has_heap || range.name == kHeap;
-    const std::uint64_t start = range.start;
-    const std::uint64_t end = range.end;
-    put(space, std::move(range));
-    forget_names_near(space, start, end);
+void MappingTable::insert(Space &space, std::uint64_t start, const Entry &entry) {
+    if (start >= entry.end || entries_ >= kMostEntries) return;
+    clear(space, start, entry.end);
+    const bool file = entry.raw.starts_with('/');
+    if (file && (space.program_end == 0 || start == space.program_end)) space.program_end = entry.end;
+    space.has_heap = space.has_heap || entry.raw == kHeap;
+    put(space, start, entry);
+    forget_names_near(space, start, entry.end);
 }
 
 void MappingTable::move(Space &space, const MappingChange &change) {
     auto at = space.entries.upper_bound(change.old_start);
-    MappedRange moved = change.range;
-    if (at != space.entries.begin() && overlap((--at)->second.range, change.old_start, change.old_end)) {
-        moved.name = at->second.range.name;
-        moved.flags = at->second.range.flags;
+    Entry moved = entry_of(change.range);
+    if (at != space.entries.begin() && (--at)->first < change.old_end && change.old_start < at->second.end) {
+        moved.raw = at->second.raw;
+        moved.flags = at->second.flags;
     }
     clear(space, change.old_start, change.old_end);
-    insert(space, std::move(moved));
+    insert(space, change.range.start, moved);
 }
 
 /// Only private anonymous memory, named before or not, can get a name (mm/madvise.c madvise_set_anon_name()).
 void MappingTable::name(Space &space, const MappedRange &range) {
-    std::vector<MappedRange> named;
+    std::vector<std::pair<std::uint64_t, Entry>> named;
+    const std::string_view raw = entry_of(range).raw;
     auto at = space.entries.upper_bound(range.start);
     if (at != space.entries.begin()) --at;
-    for (; at != space.entries.end() && at->second.range.start < range.end; ++at) {
+    for (; at != space.entries.end() && at->first < range.end; ++at) {
         if (!affords(1)) break;
-        MappedRange old = at->second.range;
-        if (!overlap(old, range.start, range.end)) continue;
-        if (!old.name.empty() && !old.name.starts_with("[anon:")) continue;
-        old.start = std::max(old.start, range.start);
-        old.end = std::min(old.end, range.end);
-        old.name = range.name;
-        named.push_back(std::move(old));
+        const auto &[start, old] = *at;
+        if (old.end <= range.start) continue;
+        if (!old.raw.empty() && !old.raw.starts_with("[anon:")) continue;
+        named.push_back({std::max(start, range.start), {std::min(old.end, range.end), raw, {}, old.flags}});
     }
-    for (MappedRange &each : named)
-        insert(space, std::move(each));
+    for (const auto &[start, entry] : named)
+        insert(space, start, entry);
 }
 
 /// Drops the mappings of an earlier exec that failed.
@@ -240,11 +231,10 @@ void MappingTable::list(const core::MappingListing &listing) {
     Space &space = changing(listing.pid);
     forget(space);
     space.entries.clear();
-    space.name_bytes = 0;
     space.program_end = 0;
     space.has_heap = false;
     for (const core::MappingListing::Entry &entry : listing.entries)
-        insert(space, entry.range);
+        insert(space, entry.range.start, entry_of(entry.range));
     list_stacks(space, listing);
 }
 
@@ -264,10 +254,9 @@ void MappingTable::fork(int parent, int child, bool shares) {
         return;
     }
     changes_seen_++;
-    if (entries_ + space->entries.size() > kMostEntries || range_bytes_ + space->name_bytes > kMostNameBytes) return;
+    if (entries_ + space->entries.size() > kMostEntries) return;
     if (!affords(space->entries.size())) return;
     entries_ += space->entries.size();
-    range_bytes_ += space->name_bytes;
     spaces_[child] = std::make_shared<Space>(*space);
 }
 
@@ -318,10 +307,14 @@ void MappingTable::find_stack(const Space &space, const MappedRange &range, core
 std::string_view MappingTable::name_in(const Space &space, const MappedRange &range) {
     core::MappingNeighbours neighbours;
     const auto behind = space.entries.lower_bound(range.end);
-    neighbours.reserved_above = behind != space.entries.end() && behind->second.range.start == range.end &&
-                                behind->second.range.name.empty() && behind->second.range.flags == 0;
+    neighbours.reserved_above = behind != space.entries.end() && behind->first == range.end &&
+                                behind->second.raw.empty() && behind->second.flags == 0;
     find_stack(space, range, neighbours);
     return kept(core::mapping_name(range, neighbours));
+}
+
+MappedRange MappingTable::range_of(const Entries::value_type &entry) {
+    return {entry.first, entry.second.end, entry.second.flags, std::string(entry.second.raw)};
 }
 
 std::string_view MappingTable::name_at(int pid, std::uint64_t address) {
@@ -329,9 +322,9 @@ std::string_view MappingTable::name_at(int pid, std::uint64_t address) {
     if (found == spaces_.end()) return core::kUnknownMapping;
     auto &entries = found->second->entries;
     auto at = entries.upper_bound(address);
-    if (at == entries.begin() || (--at)->second.range.end <= address) return core::kUnknownMapping;
+    if (at == entries.begin() || (--at)->second.end <= address) return core::kUnknownMapping;
     Entry &entry = at->second;
-    if (entry.name.empty()) entry.name = name_in(*found->second, entry.range);
+    if (entry.name.empty()) entry.name = name_in(*found->second, range_of(*at));
     return entry.name;
 }
 
@@ -344,9 +337,9 @@ bool MappingTable::contains(int pid, const MappedRange &range) const {
     auto at = entries.upper_bound(range.start);
     if (at == entries.begin()) return false;
     std::uint64_t reached = range.start;
-    for (--at; at != entries.end() && at->second.range.start <= reached && reached < range.end; ++at) {
-        const MappedRange &known = at->second.range;
-        if (known.name != range.name || ((known.flags ^ range.flags) & kBacking) != 0) return false;
+    for (--at; at != entries.end() && at->first <= reached && reached < range.end; ++at) {
+        const Entry &known = at->second;
+        if (known.raw != range.name || ((known.flags ^ range.flags) & kBacking) != 0) return false;
         reached = std::max(reached, known.end);
     }
     return reached >= range.end;
@@ -355,7 +348,7 @@ bool MappingTable::contains(int pid, const MappedRange &range) const {
 std::string_view MappingTable::name_of(int pid, const MappedRange &range) {
     Space &space = changing(pid);
     const auto at = space.entries.find(range.start);
-    return name_in(space, at != space.entries.end() ? at->second.range : range);
+    return name_in(space, at != space.entries.end() ? range_of(*at) : range);
 }
 
 }  // namespace rsslag::analysis

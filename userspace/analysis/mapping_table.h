@@ -46,8 +46,10 @@ class MappingTable {
 
   private:
     struct Entry {
-        core::MappedRange range;
+        std::uint64_t end = 0;
+        std::string_view raw;   ///< MappedRange::name
         std::string_view name;  ///< empty: not computed yet
+        std::uint8_t flags = 0;
     };
     using Entries = std::map<std::uint64_t, Entry>;  ///< by start
     /// Maps stack pointers to threads; each thread has one.
@@ -67,7 +69,6 @@ class MappingTable {
     /// The mappings of one address space.
     struct Space {
         Entries entries;
-        std::size_t name_bytes = 0;     ///< size of the names in `entries`
         Stacks stacks;                  ///< initial stack pointers
         Stacks listed;                  ///< stack pointers in the last listing, of threads not in `stacks`
         std::uint64_t program_end = 0;  ///< end of the program's own file; 0: unknown
@@ -79,7 +80,9 @@ class MappingTable {
     Space &changing(int pid);
     void map(int pid, core::MappedRange range);
     void clear(Space &space, std::uint64_t start, std::uint64_t end);
-    void insert(Space &space, core::MappedRange range);
+    void insert(Space &space, std::uint64_t start, const Entry &entry);
+    Entry entry_of(const core::MappedRange &range);
+    static core::MappedRange range_of(const Entries::value_type &entry);
     void move(Space &space, const core::MappingChange &change);
     void name(Space &space, const core::MappedRange &range);
     void list_stacks(Space &space, const core::MappingListing &listing) const;
@@ -89,8 +92,8 @@ class MappingTable {
     void forget_names_near(Space &space, std::uint64_t start, std::uint64_t end) const;
     static void find_stack(const Space &space, const core::MappedRange &range, core::MappingNeighbours &neighbours);
     std::string_view name_in(const Space &space, const core::MappedRange &range);
-    std::string_view kept(std::string name);
-    Entries::iterator put(Space &space, core::MappedRange range);
+    std::string_view kept(std::string_view name);
+    Entries::iterator put(Space &space, std::uint64_t start, const Entry &entry);
     void forget(const Space &space);
     void begin_program(int pid);
 
@@ -98,7 +101,6 @@ class MappingTable {
     std::unordered_map<int, SpacePtr> next_;  ///< by PID; of programs whose exec is under way
     std::set<std::string, std::less<>> names_;
     std::size_t entries_ = 0;         ///< in all spaces, approximately
-    std::size_t range_bytes_ = 0;     ///< size of their names
     std::size_t names_bytes_ = 0;     ///< size of the names in names_
     std::uint64_t changes_seen_ = 0;  ///< changes and forks so far, each of which may be expensive
     std::uint64_t looked_at_ = 0;     ///< entries visited for these changes and forks
