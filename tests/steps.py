@@ -126,7 +126,7 @@ def everything_else():
         [Step('contract-all', ctest('build', '-L', 'contract', each=3600), 1500, 7200, **built)],
         [Step('live-all', live(), 700, 3600, **{**tracing, 'environment': LONG + (('RSSLAG_TEST_TRACE_SECONDS', '600'),)})],
         *two_mms,
-        [Step('known-truth-long', known_truth('--long', '--times', '50', '--narrow'), 1500, 7200, **tracing)],
+        [Step('known-truth-long', known_truth('--long', '--times', '50', '--narrow'), 5000, 14400, **tracing)],
         [Step('inject', python('tests/inject/inject.py', RSSLAG, '--sites', '--seconds', '1200'), 1300, 3600, **tracing)],
         [build('build-no-probe', 'no-probe', 300, 'rsslag', 'workload')],
         [Step('tests-no-probe', ctest('build-no-probe', '-L', 'contract', each=1500), 200, 3600, needs=('build-no-probe',))],
