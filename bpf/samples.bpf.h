@@ -38,7 +38,7 @@ struct {
 } last_updates SEC(".maps");
 
 /* The amount in pages if no other CPU has folded since; 1 for the first update of an mm on this CPU. */
-static __always_inline s32 believed_amount(u64 mm, u32 member, s64 count, s32 cached)
+static __always_inline s32 estimated_amount(u64 mm, u32 member, s64 count, s32 cached)
 {
     u32 zero = 0;
     struct last_update *last = bpf_map_lookup_elem(&last_updates, &zero);
@@ -70,9 +70,9 @@ static __always_inline u64 mixed(u64 value)
     return value ^ (value >> 31);
 }
 
-static __always_inline bool is_sampled(u64 mm, u64 address, s32 believed)
+static __always_inline bool is_sampled(u64 mm, u64 address, s32 estimated)
 {
-    u64 pages = believed < 0 ? -believed : believed;
+    u64 pages = estimated < 0 ? -estimated : estimated;
     u64 random = address ? (u32)mixed((address >> PAGE_BYTES_LOG2) ^ mixed(mm ^ sample_seed)) : bpf_get_prandom_u32();
 
     return random * sample_period < pages << 32;
@@ -113,11 +113,11 @@ static __always_inline u32 copy_stack(u8 *to, u64 from)
 
 static __always_inline void sample(struct task_struct *task, const struct rsslag_update *update)
 {
-    s32 believed = believed_amount(update->mm, update->member, update->count, update->cached);
+    s32 estimated = estimated_amount(update->mm, update->member, update->count, update->cached);
     struct rsslag_sample *record;
     struct pt_regs *registers;
 
-    if (!is_sampled(update->mm, update->address, believed))
+    if (!is_sampled(update->mm, update->address, estimated))
         return;
     record = bpf_ringbuf_reserve(&samples, sizeof(*record) + sample_stack_bytes, 0);
     if (!record) {
@@ -132,7 +132,7 @@ static __always_inline void sample(struct task_struct *task, const struct rsslag
     record->address = update->address;
     record->tgid = task->tgid;
     record->ns_tgid = number_in(BPF_CORE_READ(task, group_leader), &reader);
-    record->believed = believed;
+    record->estimated = estimated;
     record->copied = 0;
     record->member = update->member;
     registers = (struct pt_regs *)bpf_task_pt_regs(task);

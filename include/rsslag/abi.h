@@ -297,7 +297,7 @@ struct rsslag_sample {
     rsslag_u64 address; /* of the page fault, else 0 */
     rsslag_s32 tgid;
     rsslag_s32 ns_tgid;  /* in rsslag's PID namespace; 0 if not visible there */
-    rsslag_s32 believed; /* pages, as the program guessed the amount: decides with which probability there is a sample */
+    rsslag_s32 estimated; /* pages, as the program guessed the amount: decides with which probability there is a sample */
     rsslag_u32 copied;   /* stack bytes that are valid */
     rsslag_u8 member;
     rsslag_u8 pad[7];

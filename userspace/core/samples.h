@@ -43,19 +43,19 @@ struct Sample {
     int pid = 0;  ///< in rsslag's PID namespace; 0: not visible there
     std::uint16_t cpu = 0;
     std::uint8_t member = 0;    ///< the kernel's number
-    std::int32_t believed = 0;  ///< pages, as the BPF program guessed the amount
+    std::int32_t estimated = 0;  ///< pages, as the BPF program guessed the amount
     std::int32_t syscall = -1;  ///< number of the system call that the thread is in, or one of the values above
     friend auto operator<=>(const Sample &, const Sample &) = default;
 };
 
 /// Whether the sample's page belongs to it until another such sample of the page comes: what came has an address.
 inline bool owns_page(const Sample &sample) {
-    return sample.address != 0 && sample.believed > 0 && sample.member != static_cast<std::uint8_t>(Member::Swap);
+    return sample.address != 0 && sample.estimated > 0 && sample.member != static_cast<std::uint8_t>(Member::Swap);
 }
 
-/// The probability with which an update of this believed amount is sampled, if one in `period` pages is.
-inline double inclusion(std::int32_t believed, std::uint32_t period) {
-    return std::min(1.0, static_cast<double>(std::abs(std::int64_t{believed})) / period);
+/// The probability with which an update of this estimated amount is sampled, if one in `period` pages is.
+inline double inclusion(std::int32_t estimated, std::uint32_t period) {
+    return std::min(1.0, static_cast<double>(std::abs(std::int64_t{estimated})) / period);
 }
 
 /// Why a stack has no more frames.

@@ -49,7 +49,7 @@ void Collector::note(const exporters::UpdateRow &row) {
     }
     if (row.sample < 0) return;
     const auto found = waiting_.find(static_cast<std::uint64_t>(row.sample));
-    if (found == waiting_.end() || !row.pages || found->second.sample.believed == 0) return;
+    if (found == waiting_.end() || !row.pages || found->second.sample.estimated == 0) return;
     Waiting &waiting = found->second;
     waiting.pages = *row.pages;
     waiting.pid = row.at.pid;
@@ -61,7 +61,7 @@ void Collector::complete(std::unordered_map<std::uint64_t, Waiting>::iterator at
     const Waiting &waiting = at->second;
     if (!waiting.pages || !waiting.stack) return;
     const bool is_loss = waiting.pages->n < 0;
-    const double probability = core::inclusion(waiting.sample.believed, profile_.period);
+    const double probability = core::inclusion(waiting.sample.estimated, profile_.period);
     const Arrivals::Origin origin{{waiting.pid, waiting.tid},
                                   *waiting.stack,
                                   reason_of(waiting.sample, waiting.pid, is_loss),

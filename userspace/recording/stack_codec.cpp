@@ -40,7 +40,7 @@ void put_samples(Bytes &out, const event::Samples &event, std::uint64_t base_ns)
         put_signed(out, difference(sample.address, before.address));
         put(out, sample.cpu);
         put(out, sample.member);
-        put_signed(out, sample.believed);
+        put_signed(out, sample.estimated);
         put_signed(out, sample.syscall);
         before = sample;
     }
@@ -62,7 +62,7 @@ event::Samples read_samples(ByteReader &in, std::uint64_t base_ns) {
         sample.address = sum(sample.address, in.signed_number());
         sample.cpu = static_cast<std::uint16_t>(in.number());
         sample.member = static_cast<std::uint8_t>(in.number());
-        sample.believed = static_cast<std::int32_t>(in.signed_number());
+        sample.estimated = static_cast<std::int32_t>(in.signed_number());
         sample.syscall = static_cast<std::int32_t>(in.signed_number());
         if (!in.bad()) event.samples.push_back(sample);
     }

@@ -38,7 +38,7 @@ core::Sample sample_of(const rsslag_sample &raw) {
     sample.pid = raw.ns_tgid;
     sample.cpu = raw.cpu;
     sample.member = raw.member;
-    sample.believed = raw.believed;
+    sample.estimated = raw.estimated;
     sample.syscall = syscall_of(raw);
     return sample;
 }

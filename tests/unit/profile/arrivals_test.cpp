@@ -18,7 +18,7 @@ core::Sample at(std::uint64_t address, std::uint64_t mm = kMm) {
     core::Sample sample;
     sample.mm = mm;
     sample.address = address;
-    sample.believed = 1;
+    sample.estimated = 1;
     sample.member = 1;
     return sample;
 }
@@ -68,7 +68,7 @@ TEST(Arrivals, AWriteToAPageOfAFileLeavesThePagesAroundIt) {
     Arrivals arrivals;
     core::Sample around = at(kPage);
     around.member = 0;
-    around.believed = 16;
+    around.estimated = 16;
     come(arrivals, 0, around);
     come(arrivals, 1, at(kPage));
     arrivals.look(look(2));
@@ -105,7 +105,7 @@ TEST(Arrivals, OfAnEarlierMmAtTheAddressAreUnknown) {
 TEST(Arrivals, OnlyWhatCameToRssByAFaultOwnsItsPage) {
     Arrivals arrivals;
     core::Sample went = at(kPage), swap = at(kPage);
-    went.believed = -1;
+    went.estimated = -1;
     swap.member = 2;
     for (const core::Sample &sample : {at(0), went, swap})
         come(arrivals, 0, sample);

@@ -19,10 +19,10 @@ exporters::UpdateRow update(int tid, std::int64_t pages, std::int64_t sample = -
     return row;
 }
 
-Samples samples(std::vector<std::int32_t> believed) {
+Samples samples(std::vector<std::int32_t> estimated) {
     Samples event;
-    for (const std::int32_t pages : believed)
-        event.samples.emplace_back().believed = pages;
+    for (const std::int32_t pages : estimated)
+        event.samples.emplace_back().estimated = pages;
     return event;
 }
 
@@ -162,7 +162,7 @@ TEST(Collector, SamplesOfUnknownAmountsCountAsUnmatched) {
     exporters::UpdateRow unknown = update(11, 0, 0);
     unknown.pages.reset();
     collector.note(unknown);
-    collector.note(update(11, 1, 2));  // believed 0: its probability is 0
+    collector.note(update(11, 1, 2));  // estimated 0: its probability is 0
     collector.stacks(stacks({0, 0, 0}));
     EXPECT_EQ(collector.take().unmatched, 3U);
 }

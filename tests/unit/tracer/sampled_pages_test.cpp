@@ -14,7 +14,7 @@ core::Sample page_at(std::uint64_t address) {
     core::Sample sample;
     sample.mm = kSpace;
     sample.address = address;
-    sample.believed = 1;
+    sample.estimated = 1;
     sample.member = 1;
     return sample;
 }
