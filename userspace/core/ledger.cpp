@@ -129,17 +129,19 @@ void Ledger::adopt(const CounterReading &reading, const GroupView &group, std::u
     if (!mm) {
         mm = std::make_shared<MmAccount>(impl_->options, reading.mm, ++impl_->generations, impl_->shared);
         mm->adopt(reading, begin_ns, end_ns);
-        impl_->mms[reading.mm] = mm;
-    }
-    mm->bind(end_ns);
-    for (const TaskReading &task : reading.tasks)
-        impl_->put(task.host_tid, {task.tid, task.tgid, task.host_tgid, task.comm, mm, 0});
+    // First, since the reading may be the highest sum: its peak has the number of processes.
     GroupView adopted = group;
     const auto known = impl_->groups.find(group.host_tgid);
     adopted.forked = known != impl_->groups.end() && known->second.forked;
     adopted.since_ns = end_ns;
     impl_->put(adopted);
     impl_->count_processes();
+
+        impl_->mms[reading.mm] = mm;
+    }
+    mm->bind(end_ns);
+    for (const TaskReading &task : reading.tasks)
+        impl_->put(task.host_tid, {task.tid, task.tgid, task.host_tgid, task.comm, mm, 0});
     impl_->forget_last();
 }
 
