@@ -115,3 +115,4 @@ void MmPeaks::settle_all(const Members &exact, std::uint64_t t_ns) {
 }
 
 }  // namespace rsslag::core
+    step.made_after_ns = update.t_ns - std::min<std::uint64_t>(update.t_ns, kLongestDelayNs);

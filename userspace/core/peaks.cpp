@@ -241,7 +241,7 @@ void Peaks::place(const PeakStep &step, std::uint64_t processes) {
     const Member member = kAllMembers[step.member];
     now_[member].n += step.pages;
     const RssTrack::Slack early = counts_in_rss(step.member) ? slack_of(step.pages, step.pages) : RssTrack::Slack{};
-    track_.widen_lane(step.lane, early);
+    track_.widen(step.lane, step.t_ns - std::min(step.t_ns, kLongestDelayNs), early);
     track_.record(step.lane, step.t_ns, range());
     if (!running()) return;
     note(step.t_ns, step.tid, processes);
@@ -259,7 +259,7 @@ void Peaks::place(const WideStep &step, std::uint64_t processes, State state) {
         track_.record(range());
     } else {
         track_.widen_lane(step.lane, early);
-        track_.widen(step.lane, step.open.since_ns, late);
+        track_.widen(step.lane, std::max(step.open.since_ns, step.made_after_ns), late);
         track_.record(step.lane, step.t_ns, range());
     }
     if (running()) {

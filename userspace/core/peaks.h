@@ -22,6 +22,11 @@ inline constexpr int kNoLane = -1;
 /// Whether the member with this number is part of rss.
 bool counts_in_rss(std::size_t member);
 
+/// The longest time from an update to its record on the `cpu` scheme. The kernel makes both while it holds the lock of a
+/// page table (mm/memory.c), so only interrupts come between, which take 20 us. Not taken into account: a hypervisor that
+/// takes the CPU away just then, and softirqs that take longer.
+inline constexpr std::uint64_t kLongestDelayNs = 1'000'000;
+
 /// How certain amounts are.
 enum class Sure : std::uint8_t {
     Nothing,  ///< they are only likely
@@ -48,10 +53,11 @@ struct PeakStep {
 
 /// A step that changes several members, or whose amount is open.
 struct WideStep : PeakStep {
-    Members by;                 ///< the certain change
-    RssTrack::Slack transient;  ///< pages that may have come and gone since the lane's previous record
-    PeakAmount open;            ///< of `member`: the possible amounts, until the update is settled
-    std::int64_t had = 0;       ///< `thread` scheme: pages that the task had cached before; `open.left` replaces them
+    Members by;                       ///< the certain change
+    RssTrack::Slack transient;        ///< pages that may have come and gone since the lane's previous record
+    PeakAmount open;                  ///< of `member`: the possible amounts, until the update is settled
+    std::uint64_t made_after_ns = 0;  ///< the update of `open` was made after this time
+    std::int64_t had = 0;  ///< `thread` scheme: pages that the task had cached before; `open.left` replaces them
     /// By member: the ticket of the task's update whose `left` this record shows; 0: none.
     std::array<std::uint64_t, kMembers> after{};
     std::vector<std::uint64_t> closes;  ///< tickets whose uncertainty ends with this record

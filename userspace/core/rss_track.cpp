@@ -91,6 +91,14 @@ void RssTrack::drop(std::size_t index) {
     lanes_.erase(lanes_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
+void RssTrack::mark(std::uint64_t t_ns, Range value) {
+    marked_ns_ = t_ns;
+    const int lane = kFirstMark - marks_++ % kMarks;
+    if (const std::size_t last = of(lane); last != 0) drop(last - 1);
+    lanes_.push_back({lane, kNoTask, t_ns, {}});
+    lanes_.back().after.include(value);
+}
+
 void RssTrack::record(Lane lane, std::uint64_t t_ns, Range value) {
     if (!running_) return;
     value_ = value;
@@ -99,6 +107,7 @@ void RssTrack::record(Lane lane, std::uint64_t t_ns, Range value) {
     if (lanes_.size() == kMostLanes) drop(0);
     lanes_.push_back({lane.own, lane.task, t_ns, {}});
     lanes_.back().after.include(value);
+    if (t_ns >= marked_ns_ + kMarkNs) mark(t_ns, value);
 }
 
 void RssTrack::record(Range value) {

@@ -69,6 +69,10 @@ class RssTrack {
         std::uint64_t t_ns = 0;
         Bounds after;
     };
+    /// Marks of time between the lanes' records, so that at() is no coarser than kMarkNs for the last kMarks of them.
+    static constexpr std::uint64_t kMarkNs = 100'000;
+    static constexpr int kMarks = 16;
+    static constexpr int kFirstMark = -2;  ///< their lanes are this one and those below
     /// If there are more lanes, the one that has been silent longest is dropped, as if it had had no record.
     static constexpr std::size_t kMostLanes = 256;
 
@@ -79,6 +83,7 @@ class RssTrack {
     void widen_from(std::size_t first, Slack slack);
     Bounds &newest() { return lanes_.empty() ? first_ : lanes_.back().after; }
     void drop(std::size_t index);
+    void mark(std::uint64_t t_ns, Range value);
     Bounds all() const;
 
     bool running_ = false;
@@ -86,6 +91,8 @@ class RssTrack {
     Bounds over_;              ///< before the last start() or rest()
     Bounds first_;             ///< from there to the first of `lanes_`
     std::vector<Last> lanes_;  ///< in the order of these records
+    std::uint64_t marked_ns_ = 0;
+    int marks_ = 0;
 };
 
 }  // namespace rsslag::core

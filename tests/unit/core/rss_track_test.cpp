@@ -54,6 +54,24 @@ TEST(RssTrack, LeavesOpenWhetherAnotherLanesStepCameBefore) {
     expect_range(result.track.least(), 0, 0);
 }
 
+/// A lane that was silent while the other one worked, and whose step was made after the peak by its time.
+TEST(RssTrack, BoundsAStepByItsTime) {
+    constexpr std::uint64_t kMs = 1'000'000;
+    RssTrack track;
+    track.start(RssTrack::point(0));
+    track.record({1, 1}, 1 * kMs, RssTrack::point(10));
+    track.record({2, 2}, 2 * kMs, RssTrack::point(500));
+    track.record({2, 2}, 20 * kMs, RssTrack::point(490));
+    track.record({2, 2}, 30 * kMs, RssTrack::point(480));
+    RssTrack by_lane = track;
+    by_lane.widen_lane({1, 1}, {0, -300});
+    by_lane.record({1, 1}, 31 * kMs, RssTrack::point(180));
+    expect_range(by_lane.most(), 200, 500);
+    track.widen({1, 1}, 27 * kMs, {0, -300});
+    track.record({1, 1}, 31 * kMs, RssTrack::point(180));
+    expect_range(track.most(), 500, 500);
+}
+
 /// A single task that moves from CPU to CPU.
 TEST(RssTrack, TakesWhatATaskDoesInItsOrder) {
     RssTrack track;
