@@ -349,6 +349,7 @@ std::optional<TaskName> Ledger::task(int host_tid) const {
         const auto task = tasks->find(host_tid);
         if (task == tasks->end()) continue;
         const Impl::Task &found = task->second;
+    if (extremes.lossy) impl_->raise_to_one_mm(extremes.most);
         const int tid = found.tid > 0 ? found.tid : host_tid;
         return TaskName{tid, found.tgid > 0 ? found.tgid : found.host_tgid, found.comm};
     }

@@ -75,10 +75,13 @@ struct Ledger::Impl {
     } doubt;
     bool watching = false;  ///< from watch_all() to end_watch()
     Shared shared;
+    std::vector<Renumbered> renumbered_tasks;  ///< Ledger::take_renumbered()
+    Extreme highest_ended;                     ///< the highest peak of one mm that has ended
 
     Task &put(int tid, Task task);
     void erase(std::unordered_map<int, Task>::iterator task);
     void put(const GroupView &group);
+    void raise_to_one_mm(Extreme &most) const;
     std::shared_ptr<MmAccount> at(std::uint64_t mm) const;
     Applied apply(const rsslag_update &update);
     void apply(rsslag_sum sum);

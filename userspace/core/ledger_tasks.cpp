@@ -42,6 +42,19 @@ void Ledger::Impl::put(const GroupView &group) {
     there = group;
 }
 
+/// After a loss the peak of the sum is a lower bound. It is no lower than the peak of any single mm.
+void Ledger::Impl::raise_to_one_mm(Extreme &most) const {
+    const auto raise = [&most](const Extreme &one) {
+        if (one.from <= most.from) return;
+        const std::uint64_t processes = std::max<std::uint64_t>(most.processes, 1);
+        most = one;
+        most.processes = processes;
+    };
+    raise(highest_ended);
+    for (const auto &[address, mm] : mms)
+        raise(mm->extremes().most);
+}
+
 std::shared_ptr<MmAccount> Ledger::Impl::at(std::uint64_t mm) const {
     const auto found = mms.find(mm);
     return found == mms.end() ? nullptr : found->second;
@@ -52,6 +65,7 @@ void Ledger::Impl::retire(const std::shared_ptr<MmAccount> &mm) {
     mm->finish();
     mm->release_leavers(UINT64_MAX);
     mm->close();
+    if (const Extreme most = mm->extremes().most; most.from > highest_ended.from) highest_ended = most;
     if (mm->torn_down && !mm->needs_resync()) {
         ended++;
         ended_not_at_zero += mm->empty() ? 0 : 1;
