@@ -162,6 +162,38 @@ class Complete(Recorded):
             self.assertIn('x1b[2J', text)
 
 
+# A thread that is not the leader names itself, touches 1 MiB and execs.
+EXECS = """
+import os, threading
+def work():
+    open(f'/proc/self/task/{threading.get_native_id()}/comm', 'w').write('execer')
+    kept.append(bytearray(1 << 20))
+    os.execv('/bin/true', ['true'])
+kept = []
+open(f'/proc/self/task/{os.getpid()}/comm', 'w').write('leader')
+threading.Thread(target=work).start()
+"""
+
+
+class ExecByAThread(TracingTest):
+    def test_what_it_frees_is_not_told_as_its_leaders(self):
+        with tempfile.TemporaryDirectory() as directory:
+            file = os.path.join(directory, 'trace.rsslag')
+            self.assertEqual(rsslag('record', *ROOMY, '-o', file, '--', sys.executable, '-S', '-E', '-c', EXECS).status, 0)
+            rows = rsslag('export', file).documents()[1:]
+            threads = rsslag('report', '--json', '--all', file).document()['processes'][0]['threads']
+        pid = next(row['pid'] for row in rows if row['type'] == 'exec')
+        ended = next(row['t_ns'] for row in rows if row['type'] == 'thread_end' and row['tid'] == pid)
+        execed = [row['t_ns'] for row in rows if row['type'] == 'exec'][-1]
+        between = [row for row in rows if row['type'] in UPDATES and row['pid'] == pid and ended < row['t_ns'] < execed]
+        self.assertTrue(between)
+        self.assertIn('execer', {row['comm'] for row in between})
+        self.assertNotIn('leader', {row['comm'] for row in between})
+        counted = collections.Counter(row['tid'] for row in rows if row['type'] in UPDATES and row['comm'] == 'execer')
+        execer = next(thread for thread in threads if thread['comm'] == 'execer')
+        self.assertEqual(set(counted), {execer['tid']})
+
+
 class Files(Recorded):
     def output(self, name):
         return os.path.join(self.directory, name)

@@ -47,9 +47,16 @@ void Analyzer::State::emit_update(const rsslag_update &update, const core::Appli
     lines.add(std::move(line), applied.ticket);
 }
 
+void Analyzer::State::take_renumbered() {
+    if (!ledger.any_renumbered()) return;
+    for (const core::Renumbered &thread : ledger.take_renumbered())
+        if (records != nullptr) records->on_renumbered(thread);
+}
+
 void Analyzer::State::apply(const rsslag_update &update) {
     catch_up_mappings(update.t_ns);
     core::Applied applied = ledger.apply(update);
+    take_renumbered();
     log_flush(update, applied);
     if (recent) recent->note(update, applied, ledger);
     if (options.for_screen && applied.ticket != 0) open.emplace(applied.ticket, update);
@@ -70,6 +77,7 @@ void Analyzer::State::apply(const rsslag_fault &fault) {
 
 void Analyzer::State::apply(const rsslag_sum &sum) {
     ledger.apply(sum);
+    take_renumbered();
     if (records != nullptr) records->on_sum(sum, ledger.held(sum.mm));
 }
 

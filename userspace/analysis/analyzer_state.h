@@ -161,6 +161,7 @@ struct Analyzer::State {
         if (!mappings.empty() && mappings.begin()->first <= t_ns) emit_mappings(t_ns);
     }
     void take_settled();
+    void take_renumbered();
     void emit_update(const rsslag_update &update, const core::Applied &applied);
     void log_flush(const rsslag_update &update, const core::Applied &applied);
     std::vector<core::LoggedFlush> flushes_of(const core::MmView &mm) const;

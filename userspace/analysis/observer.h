@@ -38,6 +38,8 @@ class TraceObserver {
     /// A process that existed before, as it is when its tracing starts.
     virtual void on_adopted(const core::GroupView & /*group*/) {}
     virtual void on_task(const core::TaskLine & /*line*/) {}
+    /// A thread has its leader's TID from the next record on; its EXEC record comes later.
+    virtual void on_renumbered(const core::Renumbered & /*thread*/) {}
     /// `came`: by how much the task's cache has grown since its last record.
     virtual void on_fault(const rsslag_fault & /*fault*/, const core::Members & /*came*/,
                           const std::optional<core::Held> & /*held*/) {}

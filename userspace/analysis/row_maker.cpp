@@ -130,6 +130,10 @@ void RowMaker::begin(std::uint64_t start_ns) {
     start_ns_ = start_ns;
 }
 
+void RowMaker::on_renumbered(const core::Renumbered &thread) {
+    learn(thread.host_tid, thread.was.tid, thread.was.tgid, thread.was.comm);
+}
+
 void RowMaker::on_adopted(const core::GroupView &group) {
     if (group.mm == 0 || group.tgid == 0) return;
     if (Mm &mm = mm_at(group.mm); mm.pid == 0) mm.pid = group.tgid;

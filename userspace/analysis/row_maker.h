@@ -45,6 +45,7 @@ class RowMaker : public TraceObserver {
     void on_sum(const rsslag_sum &sum, const std::optional<core::Held> &held) override;
     /// Stores the name of the process for records before its first reading.
     void on_adopted(const core::GroupView &group) override;
+    void on_renumbered(const core::Renumbered &thread) override;
     void on_task(const core::TaskLine &line) override;
     void on_reading(const core::RawReading &reading) override;
     void on_mapping(const core::MappingChange &change) override;

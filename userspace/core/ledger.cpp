@@ -115,6 +115,14 @@ std::vector<SettledUpdate> Ledger::take_settled() {
     return std::exchange(impl_->shared.settlements.reported, {});
 }
 
+std::vector<Renumbered> Ledger::take_renumbered() {
+    return std::exchange(impl_->renumbered_tasks, {});
+}
+
+bool Ledger::any_renumbered() const {
+    return !impl_->renumbered_tasks.empty();
+}
+
 bool Ledger::any_settled() const {
     return !impl_->shared.settlements.reported.empty();
 }

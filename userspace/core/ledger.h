@@ -142,6 +142,12 @@ struct TaskName {
     std::string comm;  ///< raw bytes
 };
 
+/// A thread that has taken its leader's TID for an exec, as its first record under that TID shows.
+struct Renumbered {
+    int host_tid = 0;  ///< the leader's TID
+    TaskName was;      ///< with the TID that the thread had before
+};
+
 /// A view of one mm in the ledger. exact = baseline + Σ tasks + exited + others + remainder, by member.
 struct MmView {
     std::uint64_t mm = 0;
@@ -280,6 +286,9 @@ class Ledger {
     /// Open amounts that were settled since the last call, each ticket once.
     std::vector<SettledUpdate> take_settled();
     bool any_settled() const;
+    /// Threads that have taken their leader's TID since the last call.
+    std::vector<Renumbered> take_renumbered();
+    bool any_renumbered() const;
 
     /// Adds an mm that existed at the attach, with its counters and tasks as the iterator read them between the two
     /// times. The probes must be attached before. Records of the mm up to `end_ns`, applied before or after this call,

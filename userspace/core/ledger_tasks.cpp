@@ -133,6 +133,7 @@ Ledger::Impl::Task *Ledger::Impl::task_of(int tid, bool may_be_survivor) {
     if (first == last || std::next(first) != last) return nullptr;
     const int was = first->second;
     Task task = tasks.at(was);
+    renumbered_tasks.push_back({tid, name_of(was, task)});
     erase(tasks.find(was));
     task.tid_before = std::exchange(task.tid, task.tgid);
     if (task.mm) task.mm->rename_member(was, tid);

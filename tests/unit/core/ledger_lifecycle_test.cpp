@@ -307,6 +307,7 @@ TEST(LedgerLifecycle, TakesTheThreadThatExecsForTheLeader) {
         scene.touch(thread, 10);
         scene.touch(third, 10);
         const int leader = scene.root->tid;
+        const int own = thread.tid;
         scene.kernel.exec(thread, "other");
         scene.expect_truth();
         EXPECT_EQ(thread.tid, leader);
@@ -315,6 +316,11 @@ TEST(LedgerLifecycle, TakesTheThreadThatExecsForTheLeader) {
         EXPECT_EQ(view.tasks[0].host_tid, leader);
         EXPECT_TRUE(view.others.empty());
         ASSERT_EQ(scene.oracle.ended().size(), 1U);
+        for (const Renumbered &each : scene.oracle.ledger().take_renumbered()) {
+            EXPECT_EQ(each.host_tid, leader);
+            EXPECT_EQ(each.was.tid, ns_pid(own))
+                << "before its EXEC record, its records are those of the thread that it was";
+        }
         scene.end();
     });
 }
