@@ -158,7 +158,7 @@ void Analyzer::State::finish(const core::Ended &over) {
 /// the trace, but in no process.
 void Analyzer::State::close_running() {
     for (const core::GroupView &group : ledger.groups()) {
-        const auto mm = ledger.view(group.mm);
+        const auto mm = ledger.view(group.mm, group.host_tgid);
         if (!mm) continue;
         const auto known = traced.find(group.host_tgid);
         const bool any = known != traced.end() && known->second.summary.mm == mm->generation;
@@ -267,7 +267,7 @@ std::optional<core::Tick> Analyzer::State::compared(Taken &taken, std::uint64_t 
     const auto found = traced.find(group.host_tgid);
     if (found == traced.end()) return std::nullopt;  // it has ended, and its last tick is out
     Traced &entry = found->second;
-    const auto mm = ledger.view(counters.mm);
+    const auto mm = ledger.view(counters.mm, group.host_tgid);
     if (!mm) return std::nullopt;
     core::Tick tick = tick_of(group, *mm);
     tick.ledger.ended = ended_tasks_of(*mm);

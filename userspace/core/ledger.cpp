@@ -129,14 +129,6 @@ bool Ledger::any_settled() const {
 
 void Ledger::adopt(const CounterReading &reading, const GroupView &group, std::uint64_t begin_ns,
                    std::uint64_t end_ns) {
-    std::shared_ptr<MmAccount> mm = impl_->at(reading.mm);
-    if (mm && mm->torn_down) {
-        impl_->retire(mm);
-        mm.reset();
-    }
-    if (!mm) {
-        mm = std::make_shared<MmAccount>(impl_->options, reading.mm, ++impl_->generations, impl_->shared);
-        mm->adopt(reading, begin_ns, end_ns);
     // First, since the reading may be the highest sum: its peak has the number of processes.
     GroupView adopted = group;
     const auto known = impl_->groups.find(group.host_tgid);
@@ -145,6 +137,14 @@ void Ledger::adopt(const CounterReading &reading, const GroupView &group, std::u
     impl_->put(adopted);
     impl_->count_processes();
 
+    std::shared_ptr<MmAccount> mm = impl_->at(reading.mm);
+    if (mm && mm->torn_down) {
+        impl_->retire(mm);
+        mm.reset();
+    }
+    if (!mm) {
+        mm = std::make_shared<MmAccount>(impl_->options, reading.mm, ++impl_->generations, impl_->shared);
+        mm->adopt(reading, begin_ns, end_ns);
         impl_->mms[reading.mm] = mm;
     }
     mm->bind(end_ns);
@@ -239,10 +239,10 @@ std::uint64_t Ledger::updates(std::uint64_t mm) const {
     return has(mm) ? impl_->at(mm)->updates() : 0;
 }
 
-std::optional<MmView> Ledger::view(std::uint64_t mm) const {
+std::optional<MmView> Ledger::view(std::uint64_t mm, int host_tgid) const {
     if (!has(mm)) return std::nullopt;
     const auto account = impl_->at(mm);
-    MmView view = account->view();
+    MmView view = account->view(host_tgid);
     impl_->name_tasks(view);
     return view;
 }
@@ -317,7 +317,8 @@ std::vector<Ended> Ledger::take_ended(bool all) {
             continue;
         }
         if (each.group.state == State::Exited) mm->wait_for_end(-1);
-        MmView view = mm->view();
+        MmView view = mm->view(each.group.host_tgid);
+        mm->forget_sharer(each.group.host_tgid);
         impl_->name_tasks(view);
         const bool last = --to_come[mm.get()] == 0 && !shared;
         done.push_back({std::move(each.group), std::move(view), last});
@@ -348,6 +349,7 @@ std::uint64_t Ledger::ended_not_at_zero() const {
 
 Extremes Ledger::extremes() const {
     Extremes extremes = impl_->shared.peaks.extremes();
+    if (extremes.lossy) impl_->raise_to_one_mm(extremes.most);
     impl_->name_extremes(extremes);
     return extremes;
 }
@@ -357,7 +359,6 @@ std::optional<TaskName> Ledger::task(int host_tid) const {
         const auto task = tasks->find(host_tid);
         if (task == tasks->end()) continue;
         const Impl::Task &found = task->second;
-    if (extremes.lossy) impl_->raise_to_one_mm(extremes.most);
         const int tid = found.tid > 0 ? found.tid : host_tid;
         return TaskName{tid, found.tgid > 0 ? found.tgid : found.host_tgid, found.comm};
     }

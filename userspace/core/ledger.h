@@ -343,7 +343,8 @@ class Ledger {
     /// of date.
     bool ended_since(std::uint64_t mm, std::uint64_t t_ns) const;
     /// The living mm at this address; nullopt if the ledger has none.
-    std::optional<MmView> view(std::uint64_t mm) const;
+    /// `host_tgid`: a process in the mm. If it shares the mm, at_start, last and the extremes are of its own life.
+    std::optional<MmView> view(std::uint64_t mm, int host_tgid = 0) const;
     /// The mm's current rss and lag; nullopt if it is unknown, is being torn down or needs a resync.
     std::optional<Held> held(std::uint64_t mm) const;
     /// The number of mms and tasks in the ledger.

@@ -339,6 +339,7 @@ void Ledger::Impl::new_task(const rsslag_task &record) {
     }
     put(record.tid, {record.ns_tid, record.ns_tgid, record.tgid, reported_comm(record), mm});
     if (!same_group && traced) {
+        if (mm && shares) mm->sharer_born(record.tgid, record.t_ns);
         put({record.tgid, record.ns_tgid, reported_comm(record), record.mm, State::Running, true, record.t_ns});
     }
 }
@@ -375,6 +376,7 @@ void Ledger::Impl::exec(const rsslag_task &record) {
     if (left && left != task.mm) {
         if (alive_in(*left, record.tgid)) {
             left->end_member(record.tid, faults, was, now);  // the group only used the mm of another one (vfork)
+            left->forget_sharer(record.tgid);
         } else {
             left->leave_member(record.tid, faults, was);
             GroupView as_it_was = group->second;
@@ -425,6 +427,7 @@ void Ledger::Impl::leave(int host_tgid, std::shared_ptr<MmAccount> mm, std::uint
     if (mm) {
         leaving.push_back({as_it_was, mm, t_ns});
         mm->wait_for_end(1);
+        if (!mm->torn_down && alive_in(*mm, host_tgid)) mm->sharer_ended(host_tgid);
     } else {
         groups_unread++;
     }

@@ -99,7 +99,12 @@ class MmAccount {
     /// Adds the account of each ended task to the sum of ended tasks, unless one of its updates may be open at `t_ns`.
     void release_leavers(std::uint64_t t_ns);
 
-    MmView view() const;
+    /// `host_tgid`: a process in the mm. If it shares the mm, the extremes are of its own life.
+    MmView view(int host_tgid = 0) const;
+    Extremes extremes() const { return peaks_.extremes(); }
+    void sharer_born(int host_tgid, std::uint64_t t_ns) { peaks_.sharer_born(host_tgid, exact(), t_ns); }
+    void sharer_ended(int host_tgid) { peaks_.sharer_ended(host_tgid, exact(), at_start); }
+    void forget_sharer(int host_tgid) { peaks_.forget_sharer(host_tgid); }
     bool settled() const { return histories_.settled(); }  ///< no update is open
     bool empty() const;                                    ///< every member is 0, by the counts in the records
     bool may_be_empty() const;  ///< every member is 0, if open updates have their most likely amounts
@@ -134,7 +139,7 @@ class MmAccount {
     void take_fold(const CounterHistory::Update &update);
     void doubt(std::int64_t pages);
     void drop_open();
-    MmView view_settled() const;
+    MmView view_settled(int host_tgid) const;
     void hold_count(const rsslag_update &update);
     void hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value, bool sum = false);
     Members flushed() const;

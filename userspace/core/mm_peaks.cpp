@@ -48,6 +48,11 @@ void MmPeaks::start(const PeakStart &start, bool needs_resync) {
     all_->report(start.exact.rss().n - own_.reported(), start.lag - own_.lag(), start.t_ns);
     own_.start(start);
     if (needs_resync) own_.lost();
+    for (SharerPeaks &each : sharers_) {
+        if (each.last) continue;
+        each.peaks.start(start);
+        if (needs_resync) each.peaks.lost();
+    }
     if (all_->need_resync == 0 && !all_->running()) all_->resume(start.t_ns);
 }
 
@@ -79,6 +84,37 @@ void MmPeaks::report(Pages rss, std::int64_t lag, std::uint64_t t_ns) {
     each([&](Peaks &peaks) { peaks.report(by, lag_by, t_ns); });
 }
 
+void MmPeaks::cached(Member member, std::int64_t pages, const Instant &at) {
+    own_.cached(member, pages, at);
+    for (SharerPeaks &each : sharers_)
+        if (!each.last) each.peaks.cached(member, pages, at);
+}
+
+void MmPeaks::sharer_born(int host_tgid, const Members &exact, std::uint64_t t_ns) {
+    forget_sharer(host_tgid);
+    if (sharers_.size() < kMostSharers) sharers_.push_back({host_tgid, own_.since(t_ns), exact, std::nullopt});
+}
+
+void MmPeaks::sharer_ended(int host_tgid, const Members &exact, const Members &at_start) {
+    const auto found = std::find_if(sharers_.begin(), sharers_.end(),
+                                    [&](const SharerPeaks &each) { return each.host_tgid == host_tgid; });
+    if (found != sharers_.end()) {
+        found->last = exact;
+    } else if (sharers_.size() < kMostSharers) {
+        sharers_.push_back({host_tgid, own_, at_start, exact});
+    }
+}
+
+void MmPeaks::forget_sharer(int host_tgid) {
+    std::erase_if(sharers_, [&](const SharerPeaks &each) { return each.host_tgid == host_tgid; });
+}
+
+const SharerPeaks *MmPeaks::sharer(int host_tgid) const {
+    for (const SharerPeaks &each : sharers_)
+        if (each.host_tgid == host_tgid) return &each;
+    return nullptr;
+}
+
 void MmPeaks::summed(std::int64_t pages) {
     each([pages](Peaks &peaks) { peaks.summed(pages); });
 }
@@ -95,11 +131,14 @@ void MmPeaks::record_fold(const rsslag_update &update, const CounterEvent &event
     step.member = update.member;
     step.open.ticket = ticket;
     step.open.moved = guess(event);
+    step.made_after_ns = update.t_ns - std::min<std::uint64_t>(update.t_ns, kLongestDelayNs);
     record(step);
 }
 
 void MmPeaks::settle(const std::vector<PeakAmount> &amounts, Sure sure) {
     own_.settle(amounts, sure);
+    for (SharerPeaks &each : sharers_)
+        each.peaks.settle(amounts, sure);
     if (all_ != nullptr) all_->settle(amounts, sure);
 }
 
@@ -115,4 +154,3 @@ void MmPeaks::settle_all(const Members &exact, std::uint64_t t_ns) {
 }
 
 }  // namespace rsslag::core
-    step.made_after_ns = update.t_ns - std::min<std::uint64_t>(update.t_ns, kLongestDelayNs);

@@ -15,6 +15,14 @@ struct AllPeaks : Peaks {
     std::size_t need_resync = 0;  ///< number of mms that need a resync
 };
 
+/// The extremes of an mm while one of the processes that share it lived.
+struct SharerPeaks {
+    int host_tgid = 0;
+    Peaks peaks;
+    Members at_start;             ///< exact at the birth of the process
+    std::optional<Members> last;  ///< exact at its end; nullopt: it lives
+};
+
 /// Passes each step of an mm's rss to the peaks of the mm and to those of all mms. So the share of the mm in the sum of
 /// all mms always equals the sum in its own peaks, and both wait for the same tickets.
 class MmPeaks {
@@ -40,7 +48,7 @@ class MmPeaks {
 
     /// Reports rss and lag by the counts in the records, before open updates are settled.
     void report(Pages rss, std::int64_t lag, std::uint64_t t_ns);
-    void cached(Member member, std::int64_t pages, const Instant &at) { own_.cached(member, pages, at); }
+    void cached(Member member, std::int64_t pages, const Instant &at);
     void summed(std::int64_t pages);
     template <class Step>
     void record(const Step &step) {
@@ -55,20 +63,38 @@ class MmPeaks {
     /// Settles all open steps: their sum is the value of the counters.
     void settle_all(const Members &exact, std::uint64_t t_ns);
     /// To be called when a reading shows that all steps so far are recorded.
-    void rest() { own_.rest(); }
+    void rest() {
+        own_.rest();
+        for (SharerPeaks &each : sharers_)
+            each.peaks.rest();
+    }
 
     Extremes extremes() const { return own_.extremes(); }
+
+    /// A process is born that shares the mm with its parent.
+    void sharer_born(int host_tgid, const Members &exact, std::uint64_t t_ns);
+    /// A process has ended that shared the mm, while others live in it.
+    void sharer_ended(int host_tgid, const Members &exact, const Members &at_start);
+    void forget_sharer(int host_tgid);
+    /// Null for a process that did not share the mm, or shares it with more than kMostSharers others.
+    const SharerPeaks *sharer(int host_tgid) const;
 
   private:
     template <class Use>
     void each(const Use &use) {
         if (all_ == nullptr) return;
         use(own_);
+        for (SharerPeaks &sharer : sharers_)
+            if (!sharer.last) use(sharer.peaks);
         use(*all_);
     }
 
+    /// Each of them takes each step.
+    static constexpr std::size_t kMostSharers = 32;
+
     Peaks own_;
-    AllPeaks *all_;  ///< null after close() and detach()
+    std::vector<SharerPeaks> sharers_;  ///< including those that have ended, until forget_sharer()
+    AllPeaks *all_;                     ///< null after close() and detach()
 };
 
 /// `thread` scheme: the step of an update, in the lane of what its task caches of this member.

@@ -240,10 +240,10 @@ std::optional<Held> MmAccount::held() const {
 }
 
 /// Shows open updates as they would be settled if no more records came.
-MmView MmAccount::view() const {
+MmView MmAccount::view(int host_tgid) const {
     constexpr std::size_t kOfTask = 4;  // for naming, copying and printing it
     if (shared_ != nullptr) shared_->visited += counters_.cells() / kMembers + kOfTask * tasks_.size();
-    if (histories_.settled()) return view_settled();
+    if (histories_.settled()) return view_settled(host_tgid);
     MmAccount copy(*this);
     copy.shared_ = nullptr;
     copy.peaks_.detach();
@@ -252,10 +252,10 @@ MmView MmAccount::view() const {
         copy.out_.bound = copy.out_.sum_known = false;  // later records may decide otherwise
         copy.take(m);
     }
-    return copy.view_settled();
+    return copy.view_settled(host_tgid);
 }
 
-MmView MmAccount::view_settled() const {
+MmView MmAccount::view_settled(int host_tgid) const {
     MmView out;
     out.mm = mm;
     out.generation = generation;
@@ -284,9 +284,14 @@ MmView MmAccount::view_settled() const {
     out.resyncs = resyncs_;
     out.rss_min = {rss_min_};
     out.rss_max = {rss_max_};
-    out.extremes = peaks_.extremes();
+    const SharerPeaks *const sharer = host_tgid == 0 ? nullptr : peaks_.sharer(host_tgid);
+    out.extremes = sharer != nullptr ? sharer->peaks.extremes() : peaks_.extremes();
     out.extremes.summed = options_.counting && options_.scheme != Scheme::Plain;
     out.last = torn_down ? last : out.exact();
+    if (sharer != nullptr) {
+        out.at_start = sharer->at_start;
+        if (sharer->last) out.last = *sharer->last;
+    }
     return out;
 }
 

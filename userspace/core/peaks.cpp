@@ -68,6 +68,17 @@ void Peaks::resume(std::uint64_t t_ns) {
     note_members({t_ns, 0});
 }
 
+Peaks Peaks::since(std::uint64_t t_ns) const {
+    Peaks peaks = *this;
+    peaks.seen_ = {};
+    peaks.begun_.reset();
+    peaks.started_ = false;
+    peaks.seen_.lossy = !running();
+    peaks.track_ = RssTrack();
+    if (running()) peaks.resume(t_ns);
+    return peaks;
+}
+
 void Peaks::lost() {
     give_up();
     note_start();

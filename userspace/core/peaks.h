@@ -87,6 +87,8 @@ class Peaks {
         seen_.lossy = true;
     }
     bool running() const { return track_.running(); }
+    /// A copy whose extremes begin at this time. Steps that wait count for it.
+    Peaks since(std::uint64_t t_ns) const;
     /// The rss by the counts in the records, without waiting for settlements, and its lag.
     std::int64_t reported() const { return reported_; }
     std::int64_t lag() const { return lag_; }

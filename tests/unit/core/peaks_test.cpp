@@ -357,6 +357,60 @@ TEST(Peaks, OfTheTreeCountAnMmThatIsSharedOnce) {
     EXPECT_EQ(most.processes, 2U);
 }
 
+/// Nothing grows after the attach, so that the last reading is the peak.
+TEST(Peaks, OfTheTreeCountEachProcessOfTheAttach) {
+    ModelKernel kernel(OneCpu::options());
+    for (const char *const name : {"one", "two", "three"})
+        kernel.make_process(name, true);
+    Oracle oracle(kernel);
+    oracle.adopt_all();
+    EXPECT_EQ(oracle.ledger().extremes().most.processes, 3U);
+}
+
+TEST(Peaks, OfAProcessThatSharesItsMmAreOfItsOwnLife) {
+    OneCpu scene;
+    scene.touch(*scene.root, 300);
+    const Pages before = scene.root->mm->exact.rss();
+    scene.kernel.fork_sharing(*scene.root);
+    scene.kernel.settle();
+    ModelTask &child = *scene.kernel.tasks().back();
+    scene.touch(child, 50);
+    scene.feed();
+    const Pages most = scene.root->mm->exact.rss();
+    const int tgid = child.group->tgid;
+    const MmView lives = scene.oracle.ledger().view(scene.root->mm->address, tgid).value();
+    EXPECT_EQ(lives.extremes.least.from, before) << "not the least of the mm, before its birth";
+    EXPECT_EQ(lives.at_start.rss(), before);
+    scene.kernel.exit(child);  // may touch one more page (kernel/fork.c mm_release)
+    scene.kernel.settle();
+    const Pages at_exit = scene.root->mm->exact.rss();
+    scene.touch(*scene.root, 500);
+    scene.feed();
+    const std::vector<Ended> all = scene.oracle.ledger().take_ended(true);
+    ASSERT_EQ(all.size(), 1U);
+    const MmView &ended = all[0].mm;
+    EXPECT_GE(ended.extremes.most.to, most);
+    EXPECT_LE(ended.extremes.most.to, at_exit) << "not the peak of its parent, after its end";
+    EXPECT_LE(ended.last.rss(), at_exit);
+    EXPECT_EQ(scene.oracle.ledger().view(scene.root->mm->address)->extremes.most.to, scene.root->mm->rss_most);
+}
+
+/// Pauses the sum over all mms, but not the peak of the process that goes on.
+TEST(Peaks, OfTheTreeAreNoLowerThanThatOfOneProcess) {
+    OneCpu scene;
+    scene.touch(*scene.root, 300);
+    scene.feed();
+    scene.oracle.ledger().records_lost(1, 0);
+    scene.oracle.compare(*scene.root->mm);
+    scene.touch(*scene.root, 700);
+    scene.feed();
+    const Extremes one = scene.oracle.ledger().view(scene.root->mm->address)->extremes;
+    const Extremes all = scene.oracle.ledger().extremes();
+    EXPECT_TRUE(all.lossy);
+    EXPECT_GE(all.most.from, one.most.from);
+    EXPECT_GE(all.most.processes, 1U);
+}
+
 TEST(Peaks, OfTheTreeAreOfOneInstant) {
     OneCpu scene;
     scene.kernel.fork(*scene.root);
