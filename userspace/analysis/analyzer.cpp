@@ -216,7 +216,13 @@ void Analyzer::State::operator()(event::Stop &event) {
     const std::uint64_t known = order.records() + losses.lost();
     if (order.malformed() > 0 && known < losses.sent) malformed_rest = losses.sent - known;
     count_losses(now.t_ns);
-    order.until(UINT64_MAX, [this](const auto &record) { apply_next(record); });
+    std::uint64_t last_ns = now.t_ns;
+    order.until(UINT64_MAX, [&](const auto &record) {
+        last_ns = std::max<std::uint64_t>(last_ns, record.t_ns);
+        apply_next(record);
+    });
+    // A recording without its end ends at its last record.
+    moment({last_ns, static_cast<std::int64_t>(static_cast<std::uint64_t>(now.unix_ns) + (last_ns - now.t_ns))});
     emit_mappings(UINT64_MAX);
     ledger.advance(now.t_ns);
     ledger.settle_all();
