@@ -15,9 +15,16 @@ std::optional<core::Kilobytes> kilobytes(const std::optional<std::int64_t> &numb
     return number ? std::optional(core::Kilobytes{*number}) : std::nullopt;
 }
 
-template <class Row>
-void largest_first(std::vector<Row> &rows) {
-    std::stable_sort(rows.begin(), rows.end(), [](const Row &a, const Row &b) { return a.came > b.came; });
+/// Those that came to as much, by what they hold.
+void largest_first(std::vector<ImageGrowth::Mapping> &rows) {
+    const auto held = [](const ImageGrowth::Mapping &row) { return row.held_end.value_or(core::Kilobytes{}); };
+    std::stable_sort(rows.begin(), rows.end(), [&held](const auto &a, const auto &b) {
+        return a.came != b.came ? a.came > b.came : held(a) > held(b);
+    });
+}
+
+void largest_first(std::vector<ImageGrowth::Thread> &rows) {
+    std::stable_sort(rows.begin(), rows.end(), [](const auto &a, const auto &b) { return a.came > b.came; });
 }
 
 }  // namespace
@@ -25,7 +32,14 @@ void largest_first(std::vector<Row> &rows) {
 GrowthByName::Space &GrowthByName::space_of(const Stamp &at) {
     if (last_.second == nullptr || last_.first != at.mm) {
         const auto [found, is_new] = spaces_.try_emplace(at.mm);
-        if (is_new) found->second.lost_before = lost_;
+        if (is_new) {
+            found->second.lost_before = lost_;
+            if (const auto taken = taken_.find(at.mm); taken != taken_.end()) {
+                found->second.continued = true;
+                found->second.at_start = found->second.last = taken->second.last;
+                found->second.approximate = taken->second.approximate;
+            }
+        }
         last_ = {at.mm, &found->second};
     }
     if (last_.second->pid == 0) last_.second->pid = at.pid;
@@ -82,6 +96,7 @@ void GrowthByName::note(const TaskRow &row) {
     if (row.type != Type::Exec && (row.type != Type::Fork || row.shares_mm)) return;
     Space &space = space_of(row.at);
     restart(space);
+    space.continued = false;
     space.pid = row.at.pid;
     space.from_exec = row.type == Type::Exec;
 }
@@ -117,12 +132,22 @@ void GrowthByName::note(const TickRow &row) {
     Space &space = space_of(row.at);
     if (space.pid != row.at.pid) return;
     space.comm = row.at.comm;
-    space.at_start = row.at_start.rss();
+    if (!space.continued) space.at_start = row.at_start.rss();
     space.last = row.last.rss();
     space.approximate = row.start_approximate || row.needs_resync;
+    space.parts_approximate = space.approximate || row.extremes.lossy;
     if (row.ledger == nullptr) return;
     for (const core::TaskNet &task : row.ledger->tasks)
         comms_[task.tid] = task.comm;
+}
+
+/// The mm may have ended with its process: of such mms only the last ones are kept.
+void GrowthByName::remember(std::uint64_t mm, const Space &space) {
+    constexpr std::size_t kMost = 4096;
+    if (taken_.insert_or_assign(mm, Taken{space.last, space.approximate}).second) taken_order_.push_back(mm);
+    if (taken_order_.size() <= kMost) return;
+    taken_.erase(taken_order_.front());
+    taken_order_.pop_front();
 }
 
 std::optional<ImageGrowth> GrowthByName::take(int pid, std::uint64_t mm) {
@@ -131,6 +156,7 @@ std::optional<ImageGrowth> GrowthByName::take(int pid, std::uint64_t mm) {
     Space &space = found->second;
     ImageGrowth growth{mm, space.comm, space.at_start, space.last, {}, {}, space.no_fault, lost_ - space.lost_before};
     growth.approximate = space.approximate;
+    growth.parts_approximate = space.parts_approximate;
     Pages attributed;
     for (const Pages &pages : space.no_fault)
         attributed += pages;
@@ -163,6 +189,7 @@ std::optional<ImageGrowth> GrowthByName::take(int pid, std::uint64_t mm) {
     }
     largest_first(growth.mappings);
     largest_first(growth.threads);
+    remember(mm, space);
     spaces_.erase(found);
     last_ = {0, nullptr};
     return growth;

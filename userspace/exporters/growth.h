@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -44,7 +45,8 @@ struct ImageGrowth {
     /// The number of changes of mappings, of any process, that were lost meanwhile. If it is not 0, names may be those
     /// of earlier mappings.
     std::uint64_t names_lost = 0;
-    bool approximate = false;  ///< records were lost, so `at_start` or `last` may be wrong
+    bool approximate = false;        ///< records were lost, so `at_start` or `last` may be wrong
+    bool parts_approximate = false;  ///< records were lost, so the parts may be wrong: mappings, threads, no_fault
 
     /// The total growth. It equals the sum over `mappings` and `no_fault`.
     core::Pages grew() const { return last - at_start; }
@@ -61,7 +63,8 @@ class GrowthByName {
 
     /// Whether the recording contains mappings.
     bool any_names() const { return any_names_; }
-    /// Returns the growth of a process's mm and forgets it; nullopt if the mm is counted for another process.
+    /// Returns the growth of a process's mm and forgets it; nullopt if the mm is counted for another process. If other
+    /// processes share the mm (CLONE_VM), its later growth is counted for the next of them that has a row.
     std::optional<ImageGrowth> take(int pid, std::uint64_t mm);
 
   private:
@@ -74,7 +77,8 @@ class GrowthByName {
         int pid = 0;
         std::string comm;
         core::Pages at_start, last;
-        bool approximate = false;
+        bool approximate = false, parts_approximate = false;
+        bool continued = false;  ///< its growth until now was counted for another process
         /// Changes of mappings lost before this space was first seen.
         std::uint64_t lost_before = 0;
         std::map<std::string, Amount, std::less<>> mappings;  ///< references to values stay valid
@@ -93,11 +97,18 @@ class GrowthByName {
     static Amount &amount_of(Space &space, std::string_view mapping);
     void note_build_id(const MappingRow &row);
     static void restart(Space &space);
+    void remember(std::uint64_t mm, const Space &space);
 
     bool any_names_ = false;
     std::uint64_t lost_ = 0;                           ///< changes of mappings lost so far
     std::unordered_map<std::uint64_t, Space> spaces_;  ///< by mm
     std::pair<std::uint64_t, Space *> last_{0, nullptr};
+    struct Taken {
+        core::Pages last;
+        bool approximate = false;
+    };
+    std::unordered_map<std::uint64_t, Taken> taken_;                              ///< by mm; bounded
+    std::deque<std::uint64_t> taken_order_;                                       ///< oldest first
     std::unordered_map<int, std::string> comms_;                                  ///< by TID
     std::map<std::string, std::optional<core::BuildId>, std::less<>> build_ids_;  ///< by name; nullopt: several ids
 };

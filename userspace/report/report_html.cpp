@@ -244,7 +244,8 @@ std::string grown(const exporters::ImageGrowth &image, const Page &page) {
     std::string out = paragraph(
         "", fmt::format("grew by {} as {}", marked(image.approximate, page.kb(image.grew())), escaped(image.comm)));
     out += table(
-        "", headings({"<MAPPING", marked(image.approximate, "CAME BY FAULT"), "HELD AT FIRST", "HELD AT LAST"}), rows);
+        "", headings({"<MAPPING", marked(image.parts_approximate, "CAME BY FAULT"), "HELD AT FIRST", "HELD AT LAST"}),
+        rows);
     if (image.names_lost > 0)
         out += paragraph("bad", fmt::format("{} changes of mappings were lost: any of these names may be outdated",
                                             count(image.names_lost)));

@@ -135,6 +135,7 @@ ordered_json image(const exporters::ImageGrowth &image) {
             {"last", image.last.n},
             {"grew", image.grew().n},
             {"approximate", image.approximate},
+            {"parts_approximate", image.parts_approximate},
             {"mappings", array_of(image.mappings, named_growth)},
             {"threads", array_of(image.threads, thread_growth)},
             {"no_fault", no_fault},

@@ -168,6 +168,14 @@ ShareRow share_of(const ReportThread &thread, const Amounts &amount) {
 }
 
 /// Net changes by thread, by tasks of other processes and by the teardown. They add up to final - baseline.
+/// What no row has is as uncertain as the least certain row.
+Pages most_uncertain(const std::vector<ShareRow> &rows) {
+    Pages most;
+    for (const ShareRow &row : rows)
+        most = std::max(most, row.uncertain);
+    return most;
+}
+
 std::string threads(const ReportProcess &process, const Amounts &amount) {
     std::vector<ShareRow> rows;
     const std::size_t listed = std::min(process.threads.size(), amount.style().threads);
@@ -214,12 +222,14 @@ std::string growth_text(const ReportProcess &process, const Amounts &amount) {
 
 /// The growth of one program by mapping: the net change at faults, next to the sizes in smaps at both ends.
 std::string image_text(const exporters::ImageGrowth &image, const Amounts &amount) {
-    constexpr std::size_t kMost = 12;
+    constexpr std::size_t kFewer = 12;
+    const std::size_t most = std::max(kFewer, amount.style().threads);
     const auto held = [](const std::optional<core::Kilobytes> &kb) {
         return kb ? core::with_thousands(kb->n) + " kB" : std::string("-");
     };
-    const std::string_view mark = core::approximate_mark(image.approximate);
-    std::string text = fmt::format("  grew by {}{} as {}\n", mark, amount(image.grew()), amount.name(image.comm));
+    std::string text = fmt::format("  grew by {}{} as {}\n", core::approximate_mark(image.approximate),
+                                   amount(image.grew()), amount.name(image.comm));
+    const std::string_view mark = core::approximate_mark(image.parts_approximate);
     text += fmt::format("  {} {} {}  MAPPING\n", right(fmt::format("{}CAME BY FAULT", mark), 14),
                         right("HELD AT FIRST", 14), right("HELD AT LAST", 14));
     std::size_t listed = 0;

@@ -143,6 +143,36 @@ TEST(Growth, WhatAnExecBringsIsWhatItBeganWith) {
     EXPECT_EQ(image->mappings[0].held_end, core::Kilobytes{8});
 }
 
+TEST(Growth, MarksThePartsIfRecordsWereLostBetweenTwoKnownValues) {
+    GrowthByName growth;
+    growth.note(update(10, "[heap]"));
+    TickRow resynced = tick(100, 400);
+    resynced.extremes.lossy = true;
+    growth.note(resynced);
+    const auto image = growth.take(kPid, kMm);
+    ASSERT_TRUE(image);
+    EXPECT_FALSE(image->approximate) << "both ends are known";
+    EXPECT_TRUE(image->parts_approximate);
+}
+
+TEST(Growth, OfASharedMmGoesOnForTheNextProcess) {
+    GrowthByName growth;
+    growth.note(update(10, "[heap]"));
+    growth.note(tick(0, 10));
+    ASSERT_TRUE(growth.take(kPid, kMm));
+    UpdateRow later = update(5, "[heap]");
+    later.at.pid = kPid + 1;
+    TickRow sibling = tick(0, 15);
+    sibling.at.pid = kPid + 1;
+    growth.note(sibling);
+    growth.note(later);
+    const auto image = growth.take(kPid + 1, kMm);
+    ASSERT_TRUE(image);
+    EXPECT_EQ(image->grew(), Pages{5}) << "the rest was counted for the first process";
+    EXPECT_EQ(by_none(*image, NoFault::NotRecorded), Pages{0});
+    EXPECT_EQ(sum(*image), image->grew());
+}
+
 TEST(Growth, AHeapThatChurnsHasNotGrown) {
     GrowthByName growth;
     growth.note(listed(1, "[heap]", 40));
