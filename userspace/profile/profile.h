@@ -49,6 +49,7 @@ struct Profile {
     std::uint64_t samples = 0;
     std::uint64_t lost = 0;       ///< samples for which the ring had no space
     std::uint64_t unmatched = 0;  ///< samples whose record or amount is unknown
+    bool lossy = false;           ///< records of counters are missing: any amount may be higher or lower
     bool walked = false;          ///< Flow::resident is known of some
     std::vector<core::StackFrame> frames;
     std::vector<core::CallStack> stacks;

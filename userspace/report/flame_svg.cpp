@@ -160,6 +160,7 @@ std::string flame_svg(const Report &report) {
     panel("Of the pages that came, still resident", &profile::Flow::resident, kGreen);
     std::string note = fmt::format("{} samples, one in {} pages", profile.samples, profile.period);
     if (profile.lost > 0) note += fmt::format("; {} more were lost", profile.lost);
+    if (profile.lossy) note += "; records were lost: any amount may be higher or lower";
     if (profile.period == 0) note = "no stacks were recorded: use rsslag record --stacks";
     return fmt::format(
                "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 "

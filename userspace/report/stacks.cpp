@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/extreme_text.h"
 #include "core/json.h"
 #include "core/text.h"
 
@@ -81,7 +82,11 @@ std::string whole_stacks(const Profile &profile) {
 /// "≥" if more may be resident; "–" if nothing is known.
 std::string resident_text(const Flow &flow, const core::PageSize &page_size, bool utf8) {
     if (flow.unknown > 0 && flow.unknown == flow.came) return utf8 ? "–" : "-";
-    return fmt::format("{}{}", flow.unknown == 0 ? "" : utf8 ? "≥" : ">=", page_size.kb({flow.resident}).n);
+    return fmt::format("{}{}",
+                       flow.unknown == 0 ? ""
+                       : utf8            ? "≥"
+                                         : ">=",
+                       core::with_thousands(page_size.kb({flow.resident}).n));
 }
 
 ordered_json text_or_null(std::string_view raw) {
@@ -145,16 +150,19 @@ std::vector<StackLine> lines(const Profile &profile, StacksBy by) {
 std::string stacks_text(const Profile &profile, StacksBy by, std::size_t most, const core::PageSize &page_size,
                         bool utf8) {
     if (profile.period == 0) return "no stacks were recorded: use rsslag record --stacks\n";
-    std::string text =
-        fmt::format("{} samples, one in {} pages, scaled to what the records say", profile.samples, profile.period);
+    std::string text = fmt::format("{} samples, one in {} pages, scaled to the amounts in the records", profile.samples,
+                                   profile.period);
     if (profile.lost > 0) text += fmt::format("; {} more were lost", profile.lost);
+    if (profile.lossy) text += "; records were lost: any amount marked ~ may be higher or lower";
     if (profile.unmatched > 0) text += fmt::format("; {} belong to updates of unknown amount", profile.unmatched);
     text += whole_stacks(profile);
-    if (!profile.walked) text += "; which pages stayed was not looked up";
+    if (!profile.walked) text += "; residency was not checked";
     constexpr std::array<std::string_view, 4> kHeadings{"FUNCTION", "MODULE", "THREAD", "REASON"};
-    text += fmt::format("\n\n{:>12}{:>12}{:>12}{:>12}{:>12}{:>9}  {}\n", "CAME kB", "WENT kB", "NET kB", "RESIDENT kB",
-                        "SELF kB", "SAMPLES", kHeadings[static_cast<std::size_t>(by)]);
-    const auto kb = [&page_size](std::int64_t pages) { return page_size.kb({pages}).n; };
+    const std::string mark(core::approximate_mark(profile.lossy));
+    text += fmt::format("\n\n{:>12}{:>12}{:>12}{:>12}{:>12}{:>9}  {}\n", mark + "CAME kB", mark + "WENT kB",
+                        mark + "NET kB", "RESIDENT kB", mark + "SELF kB", "SAMPLES",
+                        kHeadings[static_cast<std::size_t>(by)]);
+    const auto kb = [&page_size](std::int64_t pages) { return core::with_thousands(page_size.kb({pages}).n); };
     const std::vector<StackLine> all = lines(profile, by);
     for (const StackLine &line : all) {
         if (most-- == 0) {
@@ -174,6 +182,7 @@ std::string stacks_json(const Profile &profile) {
     const ordered_json sampling{{"period", profile.period},
                                 {"samples", profile.samples},
                                 {"lost", profile.lost},
+                                {"approximate", profile.lossy},
                                 {"unmatched", profile.unmatched}};
     std::string text = fmt::format(R"("sampling":{},"stacks":[)", sampling.dump());
     const auto put = [&text](const ordered_json &row) {

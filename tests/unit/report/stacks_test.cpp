@@ -46,11 +46,22 @@ TEST(Stacks, ByModuleAndThread) {
 
 TEST(Stacks, Text) {
     const std::string text = stacks_text(profile(), StacksBy::Function, 1, kPage, true);
-    EXPECT_NE(text.find("        1024           0        1024         800           0        4  main\n"),
+    EXPECT_NE(text.find("       1,024           0       1,024         800           0        4  main\n"),
               std::string::npos)
         << text;
     EXPECT_NE(text.find("and 2 more\n"), std::string::npos) << text;
     EXPECT_NE(stacks_text({}, StacksBy::Module, 9, kPage, true).find("no stacks were recorded"), std::string::npos);
+}
+
+TEST(Stacks, AreMarkedIfRecordsOfCountersWereLost) {
+    profile::Profile all = profile();
+    EXPECT_EQ(stacks_text(all, StacksBy::Function, 9, kPage, true).find('~'), std::string::npos);
+    EXPECT_NE(stacks_json(all).find(R"("approximate":false)"), std::string::npos);
+    all.lossy = true;
+    const std::string text = stacks_text(all, StacksBy::Function, 9, kPage, true);
+    for (const char *const part : {"records were lost", "~CAME kB", "~WENT kB", "~NET kB", "~SELF kB"})
+        EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+    EXPECT_NE(stacks_json(all).find(R"("approximate":true)"), std::string::npos);
 }
 
 TEST(Stacks, TextMarksWhatMayBeResident) {
@@ -59,7 +70,7 @@ TEST(Stacks, TextMarksWhatMayBeResident) {
     EXPECT_NE(stacks_text(all, StacksBy::Function, 9, kPage, true).find("        ≥800 "), std::string::npos);
     EXPECT_NE(stacks_text(all, StacksBy::Function, 9, kPage, false).find("       >=800 "), std::string::npos);
     all.flows[0].flow.unknown = 256;
-    EXPECT_NE(stacks_text(all, StacksBy::Function, 9, kPage, true).find("        1024           –"), std::string::npos);
+    EXPECT_NE(stacks_text(all, StacksBy::Function, 9, kPage, true).find("       1,024           –"), std::string::npos);
 }
 
 TEST(Stacks, TextShowsHowManyAreWhole) {
