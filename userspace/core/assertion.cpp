@@ -177,7 +177,7 @@ std::string limit_text(const Assertion &assertion) {
     limit.erase(0, limit.find_first_not_of(' '));
     const std::size_t unit = limit.find_first_of(kUnitChars);
     const std::size_t number_end = limit.find_last_not_of(' ', unit == std::string::npos ? unit : unit - 1) + 1;
-    if (unit == std::string::npos) return limit.substr(0, number_end);
+    if (unit == std::string::npos) return limit.substr(0, number_end) + (assertion.field.ends_with('%') ? " %" : "");
     return limit.substr(0, number_end) + " " + limit.substr(unit, limit.find_last_not_of(' ') + 1 - unit);
 }
 

@@ -51,14 +51,20 @@ bool surely_not(const Figure &figure, const core::Assertion &claim, const core::
     return !at(figure.least.value_or(*figure.value)) && !at(*figure.value) && !(figure.at_least && less_may_hold);
 }
 
-/// By how much a size that fails misses the limit, at least. "" if it equals the limit.
+/// By how much a figure that fails misses the limit, at least. "" if it equals the limit.
 std::string missed_by(const Figure &figure, const core::Assertion &claim, const core::PageSize &page_size) {
-    if (figure.unit != Unit::Size) return "";
     const bool too_high = claim.relation == Relation::Less || claim.relation == Relation::LessOrEqual;
     const std::int64_t nearest = too_high ? figure.least.value_or(*figure.value) : *figure.value;
     const double distance = std::abs(scaled(figure.unit, nearest, page_size) - claim.limit);
-    const double kb = std::ceil(core::in_unit(Unit::Size, distance));
-    return kb == 0 ? "" : fmt::format(", by {} kB", core::with_thousands(static_cast<std::int64_t>(kb)));
+    if (distance == 0) return "";
+    switch (figure.unit) {
+        case Unit::Time: return fmt::format(", by {:.3f} s", distance);
+        case Unit::Percent: return fmt::format(", by {:.2f} points", distance);
+        default: break;
+    }
+    if (figure.unit != Unit::Size) return "";
+    return fmt::format(
+        ", by {} kB", core::with_thousands(static_cast<std::int64_t>(std::ceil(core::in_unit(figure.unit, distance)))));
 }
 
 std::string result_text(const Figure &figure, const core::Assertion &claim, bool holds,
