@@ -95,6 +95,13 @@ inline nlohmann::ordered_json members_at(const Extreme &extreme) {
     return object;
 }
 
+/// The highest value of each member by itself; rss is the peak, or the upper end of its range.
+inline nlohmann::ordered_json members_most(const Extremes &extremes) {
+    nlohmann::ordered_json object = members(extremes.each_most);
+    object["rss"] = extremes.most.to.n;
+    return object;
+}
+
 /// By member: the time since the attach in ns, and the task.
 inline nlohmann::ordered_json instants(const Instants &instants) {
     nlohmann::ordered_json object = nlohmann::ordered_json::object();

@@ -147,7 +147,7 @@ ordered_json summary_process(const Summary::Process &process) {
                            {"final_approximate", process.final_approximate},
                            {"verdicts", verdicts(process.verdicts)}};
     object["peak_members"] = core::json::members_at(process.extremes.most);
-    object["peak_by_member"] = members(process.extremes.each_most);
+    object["peak_by_member"] = core::json::members_most(process.extremes);
     core::json::put_extremes(object, process.extremes);
     return object;
 }

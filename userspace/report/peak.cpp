@@ -69,7 +69,7 @@ ordered_json process_json(const Process &process, const PeakReport &peak) {
                            {"image", extremes.image},
                            {"peak_comm", core::printable(extremes.comm)},
                            {"peak", core::json::members_at(extremes.most)},
-                           {"peak_by_member", core::json::members(extremes.each_most)},
+                           {"peak_by_member", core::json::members_most(extremes)},
                            {"peak_min", extremes.most.from.n},
                            {"peak_max", extremes.most.to.n},
                            {"t_ns", extremes.most.t_ns},
@@ -150,8 +150,9 @@ std::string peak_text(const PeakReport &peak, const ReportStyle &style, bool tre
         text = "the command's peak is not known: the trace has no data of it\n";
     } else {
         const core::Members &members = own->extremes.most.members;
-        text = fmt::format("peak RSS {} at {} by thread {}{}: {}\n", core::peak_range_text(own->extremes, amount),
-                           seconds(own->extremes.most.t_ns), own->extremes.most.tid,
+        const int tid = own->extremes.most.tid;
+        text = fmt::format("peak RSS {} at {}{}{}: {}\n", core::peak_range_text(own->extremes, amount),
+                           seconds(own->extremes.most.t_ns), tid == 0 ? "" : fmt::format(" by thread {}", tid),
                            core::program_text(own->extremes, own->comm, style.utf8), rss_members_text(members, amount));
     }
     text += core::tree_text(summary.all, amount, seconds(summary.all.most.t_ns));

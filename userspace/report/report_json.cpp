@@ -163,7 +163,7 @@ ordered_json process(const ReportProcess &process) {
     object["peak"] = core::json::peak(process.extremes);
     object["peak_rss"] = process.extremes.most.to.n;
     object["peak_members"] = core::json::members_at(process.extremes.most);
-    object["peak_by_member"] = core::json::members(process.extremes.each_most);
+    object["peak_by_member"] = core::json::members_most(process.extremes);
     core::json::put_extremes(object, process.extremes);
     object["baseline"] = members(process.baseline);
     object["baseline_approximate"] = process.baseline_approximate;
