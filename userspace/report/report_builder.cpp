@@ -412,9 +412,12 @@ core::Status ReportBuilder::end(const exporters::Ending &ending) {
     state.report.ending = ending;
     state.report.names = state.growth.any_names();
     state.report.stacks = state.stacks.take();
+    state.report.stacks.lossy = ending.at_least() || !ending.complete;
     state.count_rows();
     state.leave_out();
     for (auto &[pid, entry] : state.reported) {
+        // What followed is not in the recording.
+        if (!ending.complete && entry.process.state == core::State::Running) entry.process.extremes.lossy = true;
         // A process without ticks is left out: it lived between two ticks, or its mm is another process's.
         state.end_image(entry);
         if (entry.process.ticks > 0) state.put_over(std::move(entry));

@@ -196,7 +196,7 @@ void doubt(std::vector<Figure> &figures, const Report &report) {
                            (name == "lost" && ended && !parts_unknown) || (name == "resyncs" && ended);
         if (whole || !figure.value) continue;
         (name.starts_with("growth") ? figure.approximate : figure.at_least) = true;
-        if (figure.why_unknown.empty()) figure.why_unknown = why;
+        figure.why_unknown += (figure.why_unknown.empty() || why.empty() ? "" : "; ") + why;
     }
 }
 

@@ -59,15 +59,16 @@ std::string head(const Report &report, const Amounts &amount) {
 
 std::string totals(const Report &report, const Amounts &amount) {
     const exporters::Ending &ending = report.ending;
-    std::string text = fmt::format("{} records: {}{} updates, {} by others, {} faults, {} flushes\n",
-                                   count(report.records), report.lossy() ? "at least " : "", count(ending.updates),
+    const std::string_view at_least = report.lossy() ? "at least " : "";
+    std::string text = fmt::format("{} records: {}{} updates ({} by others), {} faults, {} flushes\n",
+                                   count(report.records), at_least, count(ending.updates + ending.updates_by_others),
                                    count(ending.updates_by_others), count(ending.faults), count(ending.flushes));
     const auto name = [&amount](const std::string &cause) { return amount.name(cause); };
     const std::string causes = causes_text(ending.lost_by, name);
     text += fmt::format("lost {} of {}{}; {} resyncs, {} disagreements\n", count(ending.lost), count(ending.emitted),
                         causes.empty() ? "" : ": " + causes, count(ending.resyncs), count(ending.disagreements));
     const std::string reasons = causes_text(ending.flush_reasons, name);
-    if (!reasons.empty()) text += fmt::format("flushed: {}\n", reasons);
+    if (!reasons.empty()) text += fmt::format("flushed: {}{}\n", at_least, reasons);
     if (const std::string missed = core::missed_text(ending); !missed.empty())
         text += fmt::format("! {}; what they did then is not known\n", missed);
     if (ending.complete) return text + "the recording is complete\n";
@@ -140,12 +141,12 @@ std::string share_rows(const std::vector<ShareRow> &rows, bool lossy, const Amou
     const std::string plus_minus = amount.style().utf8 ? "\u00b1" : "+-";
     const std::string_view mark = core::approximate_mark(lossy);
     std::string text = fmt::format("  {} {}{} {} {} {}  THREAD\n", right("PEAK CACHED", 14), right("NET", 14),
-                                   doubt ? right("UNCERTAIN", 17) : "", right(fmt::format("{}UPDATES", mark), 12),
+                                   doubt ? " " + right("UNCERTAIN", 17) : "", right(fmt::format("{}UPDATES", mark), 12),
                                    right(fmt::format("{}FLUSHES", mark), 10), right("FAULTS", 12));
     for (const ShareRow &row : rows) {
         const std::string uncertain = row.uncertain.n == 0 ? "0" : plus_minus + amount(row.uncertain);
         text += fmt::format("  {} {}{} {} {} {}  {}\n", right(row.peak_cached, 14), right(amount(row.net.rss()), 14),
-                            doubt ? right(uncertain, 17) : "", right(count(row.updates), 12),
+                            doubt ? " " + right(uncertain, 17) : "", right(count(row.updates), 12),
                             right(number(row.flushes), 10), right(number(row.faults), 12), row.who);
     }
     return text;
@@ -167,7 +168,6 @@ ShareRow share_of(const ReportThread &thread, const Amounts &amount) {
     return row;
 }
 
-/// Net changes by thread, by tasks of other processes and by the teardown. They add up to final - baseline.
 /// What no row has is as uncertain as the least certain row.
 Pages most_uncertain(const std::vector<ShareRow> &rows) {
     Pages most;
@@ -176,6 +176,7 @@ Pages most_uncertain(const std::vector<ShareRow> &rows) {
     return most;
 }
 
+/// Net changes by thread, by tasks of other processes and by the teardown. They add up to final - baseline.
 std::string threads(const ReportProcess &process, const Amounts &amount) {
     std::vector<ShareRow> rows;
     const std::size_t listed = std::min(process.threads.size(), amount.style().threads);
@@ -186,7 +187,7 @@ std::string threads(const ReportProcess &process, const Amounts &amount) {
                                                   : std::string("updates after the threads' ends");
         rows.push_back({"-", rest.net, rest.uncertain, rest.updates, rest.flushes, rest.faults, what});
     }
-    const std::size_t others = std::min<std::size_t>(process.other_tasks.size(), 10);
+    const std::size_t others = std::min(process.other_tasks.size(), amount.style().threads);
     for (std::size_t i = 0; i < others; ++i) {
         ShareRow row = share_of(process.other_tasks[i], amount);
         row.flushes = row.faults = std::nullopt;
@@ -200,7 +201,8 @@ std::string threads(const ReportProcess &process, const Amounts &amount) {
         rows.push_back({"-", process.sum.teardown, process.sum.teardown_uncertain, process.sum.teardown_updates,
                         process.sum.teardown_flushes, std::nullopt, "removed at its end"});
     if (process.sum.remainder != core::Members{})
-        rows.push_back({"-", process.sum.remainder, {}, 0, std::nullopt, std::nullopt, "not attributed"});
+        rows.push_back(
+            {"-", process.sum.remainder, most_uncertain(rows), 0, std::nullopt, std::nullopt, "not attributed"});
     return rows.empty() ? "" : share_rows(rows, process.extremes.lossy, amount);
 }
 
@@ -235,7 +237,7 @@ std::string image_text(const exporters::ImageGrowth &image, const Amounts &amoun
     std::size_t listed = 0;
     Pages rest;
     for (const exporters::ImageGrowth::Mapping &mapping : image.mappings) {
-        if (listed < kMost) {
+        if (listed < most) {
             text +=
                 fmt::format("  {} {} {}  {}\n", right(amount(mapping.came), 14), right(held(mapping.held_begin), 14),
                             right(held(mapping.held_end), 14), amount.name(mapping.name));
@@ -244,8 +246,8 @@ std::string image_text(const exporters::ImageGrowth &image, const Amounts &amoun
         }
         ++listed;
     }
-    if (listed > kMost)
-        text += fmt::format("  {} {:>14} {:>14}  {} more\n", right(amount(rest), 14), "", "", count(listed - kMost));
+    if (listed > most)
+        text += fmt::format("  {} {:>14} {:>14}  {} more\n", right(amount(rest), 14), "", "", count(listed - most));
     for (std::size_t i = 0; i < exporters::kNoFaults; ++i) {
         if (image.no_fault[i].n == 0) continue;
         text += fmt::format("  {} {:>14} {:>14}  {}\n", right(amount(image.no_fault[i]), 14), "", "",
@@ -264,7 +266,7 @@ std::string extremes_text(const core::Extremes &extremes, const Amounts &amount)
     const auto each = [&pages](const core::Members &members) { return rss_members_text(members, pages); };
     const core::Extreme &least = extremes.least;
     const std::string range = least.from == least.to ? rss(least.to) : rss(least.from) + " to " + rss(least.to);
-    return fmt::format("  by member at most {}\n  at least {} at {}: by member {}\n  cached at most {}\n",
+    return fmt::format("  by member at most {}\n  lowest {} at {}: by member {}\n  cached at most {}\n",
                        each(extremes.each_most), range, seconds(least.t_ns), each(extremes.each_least),
                        each(extremes.cached_most));
 }
