@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // rsslag peak: the exact peak RSS of a command.
+#include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <memory>
-#include <optional>
+#include <string_view>
 
 #include "claim_options.h"
 #include "commands.h"
+#include "core/text.h"
 #include "exit_status.h"
-#include "exporters/output_file.h"
 #include "report/peak.h"
+#include "system/invoking_user.h"
 #include "terminal/output.h"
 #include "terminal/style.h"
 #include "trace_options.h"
@@ -26,18 +31,23 @@ struct PeakOptions {
     bool tree = false;
 };
 
-core::Status write_to(std::optional<exporters::OutputFile> &file, const std::string &text) {
-    if (!file) return terminal::print(text, STDERR_FILENO);
-    if (core::Status written = file->write(text); !written) return written;
-    return file->commit();
+/// The file was opened before the trace dropped its privileges.
+core::Status write_to(const core::Fd &file, const std::string &path, const std::string &text) {
+    if (!file.open()) return terminal::print(text, STDERR_FILENO);
+    struct stat status {};
+    const bool regular = fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
+    std::string_view rest = text;
+    if ((!regular || ftruncate(file.get(), 0) == 0) && core::write_all(file.get(), rest) == 0) return core::success();
+    return core::Error{core::Kind::Io, fmt::format("cannot write {}: {}", core::printable(path), std::strerror(errno)),
+                       errno, ""};
 }
 
 int peak(const std::vector<std::string> &argv, PeakOptions &options, const documents::TextStyle &text) {
-    std::optional<exporters::OutputFile> file;
+    core::Fd file;
     if (!options.output.empty()) {
-        auto opened = exporters::OutputFile::open(options.output, true);
+        auto opened = system::create_as_invoking_user(options.output);
         if (!opened) return fail(opened.error()), kCommandFailed;
-        file.emplace(std::move(*opened));
+        file = std::move(*opened);
     }
     session::TickWriter writer(options.trace.format, options.trace.threads, text);
     CommandEnd end;
@@ -57,13 +67,14 @@ int peak(const std::vector<std::string> &argv, PeakOptions &options, const docum
     style.utf8 = text.utf8;
     style.pages = text.pages;
     const std::string shown = options.json ? report::peak_json(report) : report::peak_text(report, style, options.tree);
-    if (!options.json || file) {
-        if (const core::Status written = write_to(file, shown); !written) return fail(written.error()), kCommandFailed;
+    if (!options.json || file.open()) {
+        if (const core::Status written = write_to(file, options.output, shown); !written)
+            return fail(written.error()), kCommandFailed;
         return check_claims(report.claims, status);
     }
     // The JSON document must be the last line of stderr.
     const int checked = check_claims(report.claims, status);
-    const core::Status written = write_to(file, shown);
+    const core::Status written = write_to(file, options.output, shown);
     return written ? checked : (fail(written.error()), kCommandFailed);
 }
 

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "system/invoking_user.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <grp.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
+#include "core/text.h"
 #include "system/command.h"
 #include "system/privileges.h"
 
@@ -25,6 +31,27 @@ core::Status drop_to_invoking_user() {
         }
     }
     return keep_only({});
+}
+
+core::Result<core::Fd> create_as_invoking_user(const std::string &path) {
+    const auto user = invoking_user();
+    if (!user) return user.error();
+    const int dumpable = prctl(PR_GET_DUMPABLE);
+    if (*user) {
+        setfsgid((*user)->gid);
+        setfsuid((*user)->uid);  // takes the capabilities away that override the modes of files
+    }
+    core::Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
+    const int reason = errno;
+    if (*user) {
+        setfsuid(geteuid());
+        setfsgid(getegid());
+        if (dumpable == 1) prctl(PR_SET_DUMPABLE, 1);  // a change of ids resets it
+    }
+    if (file.open()) return file;
+    return core::Error{core::Kind::Io,
+                       fmt::format("cannot create {}: {}", core::printable(path), std::strerror(reason)), reason,
+                       "name a file in an existing, writable directory"};
 }
 
 }  // namespace rsslag::system
