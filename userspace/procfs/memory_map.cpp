@@ -94,6 +94,7 @@ void Devices::add(const std::vector<Mount> &mounts) {
     for (const Mount &mount : mounts) {
         const bool in_memory = mount.type == "tmpfs" || mount.type == "devtmpfs";
         (in_memory ? tmpfs : others).insert(mount.device);
+        if (mount.type == "overlay") stacked.insert(mount.device);
         if (mount.type == "ramfs" || mount.type == "rootfs" || has_dax(mount)) kept_in_memory.insert(mount.device);
     }
 }
@@ -172,10 +173,28 @@ Quadrants quadrants(const std::vector<Mapping> &mappings, const Devices &devices
     return all;
 }
 
+namespace {
+
+/// Adds stacked devices to `tmpfs` if `rest`, which is not 0, equals the pages on them.
+void learn_stacked(Devices &devices, const std::vector<Mapping> &mappings, Kilobytes rest) {
+    std::map<std::string, Kilobytes> held;
+    Kilobytes all;
+    for (const Mapping &mapping : mappings) {
+        if (!devices.stacked.contains(mapping.device) || backing_of(mapping, devices) != Backing::File) continue;
+        const Kilobytes file = or_zero(mapping.fields.rss) - or_zero(mapping.fields.anonymous);
+        held[mapping.device] += file;
+        all += file;
+    }
+    for (const auto &[device, pages] : held)
+        if (pages == rest || all == rest) devices.tmpfs.insert(device);
+}
+
+}  // namespace
+
 void learn(Devices &devices, const std::vector<Mapping> &mappings, Kilobytes shmem) {
     const Quadrants known = quadrants(mappings, devices);
-    if (known.unplaced.empty()) return;
     const Kilobytes rest = shmem - known.total().shmem;
+    if (known.unplaced.empty()) return rest.n == 0 ? void() : learn_stacked(devices, mappings, rest);
     if (rest.n != 0 && rest != known.total().unplaced) return;
     for (const Mapping &mapping : mappings) {
         if (backing_of(mapping, devices) != Backing::Unknown) continue;

@@ -36,6 +36,8 @@ struct Devices {
     /// The subset of `others` whose pages reclaim cannot free, because they are the only copy of the file. These are
     /// ramfs, rootfs, and file systems on persistent memory that are mounted with DAX.
     std::set<std::string, std::less<>> kept_in_memory{};
+    /// The subset of `others` whose pages are those of files of other file systems: overlayfs.
+    std::set<std::string, std::less<>> stacked{};
     /// Device special files, by device and inode. Their pages are not those of the file system that has the node: a
     /// block device has a page cache of its own, and a driver provides the pages of a character device.
     std::set<std::pair<std::string, std::uint64_t>> block_nodes{}, character_nodes{};
@@ -109,7 +111,8 @@ Quadrants quadrants(const std::vector<Mapping> &mappings, const Devices &devices
 
 /// Classifies unknown devices by `shmem`, the process's total of that member: below an overlay, smaps prints a device
 /// that no visible mount may have. If the pages on known devices already add up to `shmem`, all unplaced pages are
-/// file. If the rest of `shmem` equals the unplaced pages, all of these are shmem. Otherwise `devices` does not change.
+/// file. If the rest of `shmem` equals the unplaced pages, all of these are shmem. If it equals the pages on one
+/// stacked device, or on all of them, these are shmem. Otherwise `devices` does not change.
 void learn(Devices &devices, const std::vector<Mapping> &mappings, core::Kilobytes shmem);
 
 /// Sums over all mappings except [vsyscall].

@@ -111,6 +111,27 @@ TEST(Quadrants, LearnOfADeviceOutOfSightWhatTheCounterLeavesOpen) {
     EXPECT_EQ(quadrants(mappings, devices)[Quadrant::PrivateFile].shmem, Kilobytes{4});
 }
 
+TEST(Quadrants, LearnOfAnOverlayThatItsPagesAreThoseOfATmpfs) {
+    const std::vector<Mapping> mappings{mapping({"/dev/shm/x", "rw-s", "00:2d", 14}, 16, 8, 0),
+                                        mapping({"/merged/x", "r--s", "00:98", 16}, 100, 60, 0),
+                                        mapping({"/merged2/x", "r--s", "00:99", 17}, 100, 40, 0)};
+    Devices devices = kDevices;
+    for (const char *const overlay : {"00:98", "00:99"}) {
+        devices.others.insert(overlay);
+        devices.stacked.insert(overlay);
+    }
+    Devices disk = devices;
+    learn(disk, mappings, Kilobytes{8});
+    EXPECT_EQ(quadrants(mappings, disk)[Quadrant::SharedFile].file, Kilobytes{100});
+    Devices one = devices;
+    learn(one, mappings, Kilobytes{68});
+    EXPECT_EQ(quadrants(mappings, one)[Quadrant::SharedFile].shmem, Kilobytes{68});
+    EXPECT_EQ(sums(mappings, one).droppable_file, Kilobytes{40});
+    learn(devices, mappings, Kilobytes{108});
+    EXPECT_EQ(quadrants(mappings, devices)[Quadrant::SharedFile].shmem, Kilobytes{108});
+    EXPECT_EQ(sums(mappings, devices).droppable_file, Kilobytes{0});
+}
+
 TEST(MapSums, TellWhatReclaimCanTakeAndWhatIsBesideRss) {
     std::vector<Mapping> mappings{mapping({"/lib/x.so", "r-xp", "08:01", 12}, 60, 50, 20),
                                   mapping({"/lib/locked", "r-xp", "08:01", 13, "rd ex lo"}, 60, 50, 0),
