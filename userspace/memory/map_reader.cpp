@@ -16,6 +16,7 @@
 #include <set>
 #include <utility>
 
+#include "core/mapping.h"
 #include "procfs/elf.h"
 #include "procfs/pagemap.h"
 #include "procfs/program.h"
@@ -102,6 +103,17 @@ std::optional<core::Kilobytes> shmem_of(const procfs::Process &process, const Ma
     const auto rollup = procfs::parse_smaps_rollup(text->bytes);
     if (!rollup || !rollup->sums.pss_shmem || rollup->sums.pss_shmem->n != 0) return std::nullopt;
     return core::Kilobytes{};
+}
+
+/// Adds the names of the threads to those of their stacks.
+void name_stacks(const procfs::Process &process, std::vector<procfs::Mapping> &mappings) {
+    const auto comm_of = [&process](int tid) -> std::optional<std::string> {
+        const auto text = process.read(fmt::format("task/{}/comm", tid).c_str());
+        if (!text) return std::nullopt;
+        return text->bytes.substr(0, text->bytes.find('\n'));
+    };
+    for (procfs::Mapping &mapping : mappings)
+        if (!mapping.recognised.empty()) mapping.recognised = core::with_comm(mapping.recognised, comm_of);
 }
 
 /// Finds the file pages that are present. The budget keeps this from taking longer than smaps itself. pagemap is opened
@@ -226,9 +238,16 @@ core::Result<MappedProcess> MapReader::read(const procfs::Process &process) {
     add_nodes(process, out.mappings, devices);
     if (const auto shmem = shmem_of(process, out)) procfs::learn(devices, out.mappings, *shmem);
     procfs::recognise(out.mappings, procfs::sleeping_stacks(process));
+    name_stacks(process, out.mappings);
     out.internal_device = devices.internal;
     out.quadrants = procfs::quadrants(out.mappings, devices);
     out.sums = procfs::sums(out.mappings, devices, FilePagesReader(process).pages());
+    if (out.reading && out.reading->verdict.verdict == core::Verdict::Agrees) {
+        // smaps does not show which pages of an overlay are those of a tmpfs below it. The counter of file can.
+        const core::PageSize page_size{sysconf(_SC_PAGESIZE)};
+        out.sums.droppable_file = std::min(out.sums.droppable_file, page_size.kb(out.reading->verdict.exact.file));
+        out.sums.droppable = out.sums.droppable_file + out.sums.droppable_anon;
+    }
     out.groups = procfs::groups(out.mappings, devices);
     return read;
 }

@@ -39,8 +39,13 @@ core::MappingListing::Entry listed(procfs::Mapping &&mapping) {
     entry.range = {mapping.start, mapping.end, core::mapping_flags(mapping.perms), std::move(mapping.name), 0, 0};
     entry.range.offset = mapping.offset;
     entry.range.inode = mapping.inode;
-    if (mapping.has_flag("ht")) entry.range.flags |= core::MappingHugetlb;
     entry.rss = mapping.fields.rss;
+    if (mapping.has_flag("ht")) {
+        entry.range.flags |= core::MappingHugetlb;
+        if (entry.rss)
+            entry.rss =
+                procfs::or_zero(mapping.fields.private_hugetlb) + procfs::or_zero(mapping.fields.shared_hugetlb);
+    }
     return entry;
 }
 
