@@ -67,7 +67,9 @@ int sample_command(const std::vector<std::string> &argv, const session::TraceOpt
     // A command that has already ended cannot be added.
     core::Status ran = sampler.head();
     std::optional<int> status;
-    if (ran && sampler.add(command->pid())) {
+    const bool alive = ran && sampler.add(command->pid());
+    if (ran && !alive) terminal::print_error("nothing was sampled: the command ended before the first sample");
+    if (alive) {
         ran = sampler.run([&](milliseconds left) {
             if (!stop.stop_requested()) status = command->wait(left, stop);
             return !status && !stop.stop_requested();

@@ -31,7 +31,7 @@ core::Status Sampler::add(pid_t pid) {
     auto process = procfs::Process::open(pid);
     if (!process) return process.error();
     if (const auto why = system::why_unreadable(*process)) return *why;
-    processes_.push_back(std::move(*process));
+    pids_.push_back(pid);
     return core::success();
 }
 
@@ -45,8 +45,7 @@ void Sampler::look_for_more() {
     const auto targets = system::resolve(patterns_of(options_.targets));
     if (!targets) return unreadable_.note_search(targets.error());
     for (const system::Target &target : *targets) {
-        const auto is_its = [&](const procfs::Process &process) { return process.pid() == target.pid; };
-        if (std::any_of(processes_.begin(), processes_.end(), is_its)) continue;
+        if (std::find(pids_.begin(), pids_.end(), target.pid) != pids_.end()) continue;
         if (const core::Status added = add(target.pid); !added) not_added(target.pid, added.error());
     }
 }
@@ -54,7 +53,7 @@ void Sampler::look_for_more() {
 core::Status Sampler::head() const {
     terminal::print_error(documents::proc_note(reader_.document()));
     if (const std::string names = without_effect(options_); !names.empty())
-        terminal::print_error("without effect, because these options require BPF: " + names);
+        terminal::print_error("ignored without BPF: " + names);
     return terminal::print(header());
 }
 
@@ -79,25 +78,31 @@ std::string Sampler::lines(const core::ProcDocument &document) const {
 
 core::Status Sampler::sample() {
     core::ProcDocument document = reader_.document();
-    const auto ended = [&](const procfs::Process &process) {
-        auto reading = reader_.take(process, !options_.no_walk);
-        if (!reading) {
-            document.failed.push_back({process.pid(), reading.error().what});
-            return true;
+    const auto ended = [&](pid_t pid) {
+        const auto process = processes_.of(pid, pid);
+        auto reading = process ? reader_.take(**process, !options_.no_walk) : process.error();
+        if (reading) {
+            document.processes.push_back(std::move(*reading));
+            return false;
         }
-        document.processes.push_back(std::move(*reading));
-        return false;
+        document.failed.push_back({pid, reading.error().what});
+        if (reading.error().kind == core::Kind::Io)
+            return false;  // such as no free descriptor: it may be readable later
+        processes_.forget(pid);
+        return true;
     };
     look_for_more();
-    processes_.erase(std::remove_if(processes_.begin(), processes_.end(), ended), processes_.end());
+    std::erase_if(pids_, ended);
+    samples_ += document.processes.size();
     if (document.processes.empty() && document.failed.empty()) return core::success();
     core::Status printed = terminal::print(text(document));
-    if (processes_.empty() && waits()) terminal::print_error(kWaitsForNext);
+    if (pids_.empty() && waits()) terminal::print_error(kWaitsForNext);
     return printed;
 }
 
 core::Status Sampler::run(const std::function<bool(std::chrono::milliseconds)> &wait) {
     core::Status ran = sample_until_end(wait);
+    if (samples_ == 0) terminal::print_error("nothing was sampled: no process lived until a sample");
     if (unreadable_.size() > 0)
         spdlog::warn("{} process{} could not be read at all times", unreadable_.size(),
                      unreadable_.size() == 1 ? "" : "es");

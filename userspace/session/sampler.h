@@ -9,6 +9,7 @@
 #include "core/result.h"
 #include "documents/proc.h"
 #include "session/trace_options.h"
+#include "system/kept_processes.h"
 #include "system/proc_reader.h"
 #include "system/unreadable.h"
 
@@ -25,7 +26,7 @@ class Sampler {
     /// Warns once that a process could not be added, for `why`. For processes that the user did not name by PID.
     void not_added(pid_t pid, const core::Error &why) { unreadable_.note(pid, "", why); }
     /// Whether all processes have ended and no pattern waits for others.
-    bool over() const { return processes_.empty() && !waits(); }
+    bool over() const { return pids_.empty() && !waits(); }
 
     /// Prints on stderr why these are samples, and on stdout the header.
     core::Status head() const;
@@ -45,8 +46,10 @@ class Sampler {
     system::ProcReader reader_;
     const TraceOptions &options_;
     const documents::TextStyle &style_;
-    std::vector<procfs::Process> processes_;
-    system::Unreadable unreadable_;  ///< processes without samples
+    std::vector<pid_t> pids_;
+    system::KeptProcesses processes_;  ///< by PID
+    system::Unreadable unreadable_;    ///< processes without samples
+    std::uint64_t samples_ = 0;
 };
 
 }  // namespace rsslag::session

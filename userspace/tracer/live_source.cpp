@@ -2,10 +2,8 @@
 #include "live_source.h"
 
 #include <malloc.h>
-#include <sys/resource.h>
 
 #include <cerrno>
-#include <map>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -14,11 +12,10 @@
 #include "probe/mapping_hooks.h"
 #include "probe/side_band.h"
 #include "probe/traits.h"
-#include "procfs/process.h"
+#include "system/kept_processes.h"
 #include "system/machine.h"
 #include "system/own_cost.h"
 #include "system/snapshotter.h"
-#include "system/targets.h"
 
 namespace rsslag::tracer {
 namespace {
@@ -138,11 +135,11 @@ class LiveSource final : public Source {
 
     core::Result<core::TimedCounters> read_counters(pid_t pid) override { return snapshotter_.read_counters(pid); }
     core::Result<core::RawReading> read(int host_tgid, pid_t pid, bool walk) override {
-        const auto process = process_of(host_tgid, pid);
+        const auto process = processes_.of(host_tgid, pid);
         if (!process) return process.error();
         return snapshotter_.take_raw(**process, walk);
     }
-    void forget(int host_tgid) override { known_.erase(host_tgid); }
+    void forget(int host_tgid) override { processes_.forget(host_tgid); }
 
     std::vector<core::MappingChange> mapping_changes() override {
         std::vector<core::MappingChange> changes = probe::mapping_changes(drain_.collect_side_band());
@@ -153,14 +150,14 @@ class LiveSource final : public Source {
         return changes;
     }
     core::Result<core::MappingListing> list_mappings(int host_tgid, pid_t pid, bool walk) override {
-        const auto process = process_of(host_tgid, pid);
+        const auto process = processes_.of(host_tgid, pid);
         if (!process) return process.error();
         return snapshotter_.list_mappings(**process, walk);
     }
 
     core::Result<std::vector<std::uint64_t>> absent_pages(int host_tgid, pid_t pid,
                                                           const std::vector<std::uint64_t> &addresses) override {
-        const auto process = process_of(host_tgid, pid);
+        const auto process = processes_.of(host_tgid, pid);
         if (!process) return process.error();
         return snapshotter_.absent_pages(**process, addresses);
     }
@@ -182,37 +179,6 @@ class LiveSource final : public Source {
         return [side_band](std::vector<std::byte> &out) { side_band->drain(out); };
     }
 
-    /// Identifies a process from one reading to the next: by a descriptor of its /proc directory, or by its start time
-    /// if descriptors are scarce.
-    struct Known {
-        std::optional<procfs::Process> kept;
-        std::optional<std::uint64_t> started;
-    };
-
-    core::Result<const procfs::Process *> process_of(int host_tgid, pid_t pid) {
-        Known &known = known_[host_tgid];
-        if (known.kept) return &*known.kept;
-        auto process = procfs::Process::open(pid);
-        if (!process) return process.error();
-        // The kernel returns the lowest free descriptor, so its number equals the number of descriptors in use.
-        const bool scarce = static_cast<rlim_t>(process->dir_fd()) >= most_kept_;
-        if (scarce || known.started) {
-            const auto stat = process->leader_stat();
-            if (!stat) return stat.error();
-            if (known.started.value_or(stat->start_ticks) != stat->start_ticks) return system::gone(pid);
-            known.started = stat->start_ticks;
-        }
-        if (scarce) return &opened_.emplace(std::move(*process));
-        return &known.kept.emplace(std::move(*process));
-    }
-
-    /// Three quarters of the limit. The rest is for short-lived descriptors: iterators, files of /proc, recordings.
-    static rlim_t most_descriptors_kept() {
-        rlimit limit{};
-        if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return RLIM_INFINITY;
-        return limit.rlim_cur - limit.rlim_cur / 4;
-    }
-
     std::size_t sample_bytes_;
     core::SnapshotDocument facts_;
     system::Snapshotter snapshotter_;
@@ -220,10 +186,8 @@ class LiveSource final : public Source {
     std::unique_ptr<probe::SideBand> side_band_;          // may be null
     std::unique_ptr<probe::MappingHooks> mapping_hooks_;  // may be null
     std::vector<std::string> missing_;
-    Drain drain_;                            // declared after what its thread uses
-    std::map<int, Known> known_;             // by host TGID
-    std::optional<procfs::Process> opened_;  // if descriptors are scarce: the process of the last reading
-    rlim_t most_kept_ = most_descriptors_kept();
+    Drain drain_;                      // declared after what its thread uses
+    system::KeptProcesses processes_;  // by host TGID
     system::OwnCostMeter meter_{kSecond}, whole_;
 };
 
