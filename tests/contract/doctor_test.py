@@ -105,7 +105,7 @@ class Unprivileged(unittest.TestCase):
         document = ran.document()
         assert_valid(self, 'doctor', document)
         self.assertIs(document['tracing'], False)
-        self.assertIsNone(document['calibration'])
+        self.assertIn(document['calibration']['stat'], ('flushed', 'unknown'), 'an experiment needs no privilege')
         self.assertEqual([item['usable'] for item in document['capabilities']], [False] * 3)
         self.assertTrue(any('setcap' in problem['remedy'] for problem in document['problems'] if problem['fatal']))
 

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "calibration.h"
+#include "experiment.h"
 #include "probe/denial.h"
 #include "probe/hooks.h"
 #include "probe/snapshot.h"
@@ -54,24 +55,35 @@ void note_proc(core::DoctorReport &report) {
     }
 }
 
-/// Tries the snapshot probe, then the calibration, which uses it.
-void try_snapshot(core::DoctorReport &report, const probe::KernelTraits &traits) {
-    auto probe = probe::SnapshotProbe::open(traits, report.machine);
-    if (!probe) return add(report, probe.error());
+template <class Calibrate>
+core::Status note_calibration(core::DoctorReport &report, const Calibrate &calibrate) {
     const auto begin = std::chrono::steady_clock::now();
-    const auto calibration = calibrate(*probe, *report.scheme);
-    if (!calibration) return add(report, calibration.error());
+    const core::Result<core::Calibration> calibration = calibrate();
+    if (!calibration) return calibration.error();
     report.calibration = *calibration;
     report.calibration_us =
         std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin).count();
+    return core::success();
 }
 
-void note_hooks(core::DoctorReport &report, const probe::KernelTraits &traits) {
+/// Tries the snapshot probe, then the calibration, which uses it. Returns whether both work.
+bool try_snapshot(core::DoctorReport &report, const probe::KernelTraits &traits) {
+    auto probe = probe::SnapshotProbe::open(traits, report.machine);
+    if (!probe) {
+        add(report, probe.error());
+        return false;
+    }
+    const auto calibrated = note_calibration(report, [&] { return calibrate(*probe, *report.scheme); });
+    if (!calibrated) add(report, calibrated.error());
+    return static_cast<bool>(calibrated);
+}
+
+void note_hooks(core::DoctorReport &report, const probe::KernelTraits &traits, bool snapshot_works) {
     for (const probe::HookState &hook : probe::try_hooks(traits.types)) {
         report.hooks.push_back({hook.name, hook.usable, hook.reason});
-        if (hook.name == "tp_btf/rss_stat" && !hook.usable && report.calibration) {
+        if (hook.name == "tp_btf/rss_stat" && !hook.usable && snapshot_works) {
             report.problems.push_back({"cannot use the tracepoint rss_stat: " + hook.reason,
-                                       "use Linux 5.5 or later, built with CONFIG_FTRACE=y and CONFIG_DEBUG_INFO_BTF=y",
+                                       "use Linux 5.8 or later, built with CONFIG_FTRACE=y and CONFIG_DEBUG_INFO_BTF=y",
                                        true});
         }
     }
@@ -118,8 +130,10 @@ core::DoctorReport diagnose() {
     note_proc(report);
     const auto traits = probe::running_kernel_traits();
     report.btf = static_cast<bool>(traits);
+    const auto without_bpf = [] { return core::Result<core::Calibration>(experiment()); };
     if (!traits) {
         add(report, traits.error());
+        static_cast<void>(note_calibration(report, without_bpf));
         return report;
     }
     report.scheme_evidence = traits->evidence;
@@ -129,8 +143,9 @@ core::DoctorReport diagnose() {
         report.scheme = *scheme;
         report.machine.scheme = *scheme;
     }
-    try_snapshot(report, *traits);
-    note_hooks(report, *traits);
+    const bool snapshot_works = try_snapshot(report, *traits);
+    if (!snapshot_works) static_cast<void>(note_calibration(report, without_bpf));
+    note_hooks(report, *traits, snapshot_works);
     return report;
 }
 
