@@ -273,17 +273,22 @@ void draw_legend(Grid &grid, int row, int column, int end, std::string_view what
     const Glyphs &glyph = glyphs(style.utf8);
     struct Item {
         char32_t glyph;
-        const char *text;
+        const char *text, *shorter;
         Look look;
     };
+    const std::array<Item, 3> items{Item{glyph.flushed, "flushed", "flushed", Look::Flushed},
+                                    Item{glyph.cached, "cached (hidden)", "cached", Look::Cached},
+                                    Item{glyph.walk, "smaps walk", "walk", Look::Walk}};
     int at = grid.put(row, column, what, Look::Bold);
-    for (const Item &item :
-         {Item{glyph.flushed, "flushed", Look::Flushed}, Item{glyph.cached, "cached (hidden)", Look::Cached},
-          Item{glyph.walk, "smaps walk", Look::Walk}}) {
-        const int width = 4 + cells(item.text);
-        if (at + width > end) return;
+    int width = 0;
+    for (const Item &item : items)
+        width += 4 + cells(item.text);
+    const bool whole = at + width <= end;
+    for (const Item &item : items) {
+        const char *const text = whole ? item.text : item.shorter;
+        if (at + 4 + cells(text) > end) return;
         grid.put(row, at + 2, utf8_of(item.glyph), item.look);
-        at = grid.put(row, at + 4, item.text);
+        at = grid.put(row, at + 4, text);
     }
 }
 

@@ -98,17 +98,18 @@ void draw_growth(Grid &grid, const Area &area, const LiveState &state, const Pro
                 area.columns, "   "),
         Look::Heading);
     const auto threads = thread_rows(growth, state.style.utf8);
+    const auto no_fault = no_fault_rows(growth);
     const auto mappings = mapping_rows(growth, state.style.utf8);
     const std::string named = growth.any_names ? "MAPPING" : "MAPPING (mappings not traced)";
     const int rows = area.rows - 1;
     const bool side_by_side = area.columns >= kSideBySide;
     const int left = side_by_side ? area.columns - kThreads - 1 : area.columns;
-    const int below = side_by_side ? 0 : std::min(rows / 2, static_cast<int>(threads.size()) + 1);
-    draw_rows(grid, {area.row + 1, area.column, rows - below, left}, named, mappings, no_fault_rows(growth),
-              tick.page_size, state.style);
+    const int below = side_by_side ? 0 : std::min(rows / 2, static_cast<int>(threads.size() + no_fault.size()) + 1);
+    draw_rows(grid, {area.row + 1, area.column, rows - below, left}, named, mappings, no_fault, tick.page_size,
+              state.style);
     const Area of_threads = side_by_side ? Area{area.row + 1, area.column + left + 1, rows, kThreads}
                                          : Area{area.row + 1 + rows - below, area.column, below, area.columns};
-    draw_rows(grid, of_threads, "    TID THREAD", threads, {}, tick.page_size, state.style);
+    draw_rows(grid, of_threads, "    TID THREAD", threads, no_fault, tick.page_size, state.style);
 }
 
 }  // namespace rsslag::screen
