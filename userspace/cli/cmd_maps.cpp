@@ -22,7 +22,7 @@
 #include "memory/map_reader.h"
 #include "memory/map_rows.h"
 #include "memory/page_counter.h"
-#include "process_maps.h"
+#include "session/process_maps.h"
 #include "system/experiment.h"
 #include "system/signals.h"
 #include "system/targets.h"
@@ -171,7 +171,7 @@ core::Result<memory::MappedProcess> read_mappings(memory::MapReader &reader, con
 
 class MapsCommand {
   public:
-    MapsCommand(const MapsOptions &options, const documents::TextStyle &style, ProcessMaps reader)
+    MapsCommand(const MapsOptions &options, const documents::TextStyle &style, session::ProcessMaps reader)
         : options_(options),
           style_(style),
           reader_(std::move(reader)),
@@ -328,7 +328,7 @@ class MapsCommand {
 
     const MapsOptions &options_;
     const documents::TextStyle &style_;
-    ProcessMaps reader_;
+    session::ProcessMaps reader_;
     system::StopSignals stop_;
     std::shared_ptr<Requested> requested_;
     system::Walker walker_;
@@ -347,7 +347,8 @@ int maps(MapsOptions &options, documents::TextStyle style) {
     if (!targets) return fail(targets.error());
     // Page frame numbers need CAP_SYS_ADMIN, the pagemap of other users CAP_DAC_READ_SEARCH.
     const std::vector<cap_value_t> for_pages{CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH};
-    auto reader = ProcessMaps::open(options.pages || !options.elf.empty() ? for_pages : std::vector<cap_value_t>{});
+    auto reader =
+        session::ProcessMaps::open(options.pages || !options.elf.empty() ? for_pages : std::vector<cap_value_t>{});
     if (!reader) return fail(reader.error());
     return MapsCommand(options, style, *std::move(reader)).run(*targets);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "process_maps.h"
+#include "session/process_maps.h"
 
 #include <chrono>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "system/machine.h"
 #include "system/privileges.h"
 
-namespace rsslag::cli {
+namespace rsslag::session {
 
 core::Result<ProcessMaps> ProcessMaps::open(const std::vector<cap_value_t> &chosen) {
     auto reader = memory::MapReader::open();
@@ -40,4 +40,4 @@ memory::MapsDocument ProcessMaps::document() const {
     return document;
 }
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::session

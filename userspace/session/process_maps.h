@@ -10,7 +10,7 @@
 #include "memory/map_reader.h"
 #include "system/snapshotter.h"
 
-namespace rsslag::cli {
+namespace rsslag::session {
 
 /// Reads the mappings of processes, with exact counters if BPF can be used.
 class ProcessMaps {
@@ -30,4 +30,4 @@ class ProcessMaps {
     std::shared_ptr<memory::MapReader> reader_;
 };
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::session
