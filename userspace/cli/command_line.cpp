@@ -182,6 +182,12 @@ Error usage_error(const CLI::App &app, const std::vector<std::string> &typed, co
     const auto chosen = app.get_subcommands();
     const std::string help = chosen.empty() ? "rsslag" : "rsslag " + chosen.front()->get_name();
     Error plain{Kind::BadInput, error.what(), 0, "see " + help + " --help"};
+    constexpr std::string_view kExcludes = " excludes ";
+    if (const std::size_t at = plain.what.find(kExcludes); at != std::string::npos) {
+        const std::string other = plain.what.substr(at + kExcludes.size());
+        plain.what = fmt::format("{} and {} cannot be combined", plain.what.substr(0, at), other);
+        return plain;
+    }
     if (dynamic_cast<const CLI::ExtrasError *>(&error) == nullptr)
         return bad_value(error.what()).value_or(missing_value(error.what(), help).value_or(plain));
     const std::size_t at = first_unexpected(typed, app.remaining(true));

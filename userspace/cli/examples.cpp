@@ -116,6 +116,9 @@ constexpr std::array kExamples{
              "Examples:\n"
              "  rsslag help\n"
              "  rsslag help live\n"},
+    Examples{"completion",
+             "Examples:\n"
+             "  source <(rsslag completion bash)\n"},
     Examples{"version",
              "Examples:\n"
              "  rsslag version\n"},

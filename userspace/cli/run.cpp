@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "command_line.h"
@@ -41,6 +42,14 @@ class HelpText : public CLI::Formatter {
         const std::string text = Formatter::make_option_opts(option);
         const auto at = [&](const std::string &label) { return text.find(" " + get_label(label) + ":"); };
         return text.substr(0, std::min(at("Needs"), at("Excludes")));
+    }
+    std::string make_usage(const CLI::App *app, std::string name) const override {
+        const std::string usage = Formatter::make_usage(app, std::move(name));
+        const std::string &command = app->get_name();
+        const bool may = command == "live" || command == "snapshot" || command == "record";
+        if (!may && command != "peak") return usage;
+        return usage.substr(0, usage.find_last_not_of('\n') + 1) +
+               (may ? " [-- CMD [ARG...]]\n" : " -- CMD [ARG...]\n");
     }
     std::string make_option_desc(const CLI::Option *option) const override {
         std::set<std::string> names;
