@@ -25,7 +25,7 @@ endfunction()
 split_debug(rsslag "${CMAKE_INSTALL_BINDIR}/rsslag" rsslag)
 if(TARGET librsslag)
     split_debug(librsslag "${CMAKE_INSTALL_LIBDIR}/librsslag.so.${PROJECT_VERSION}" library)
-    install(FILES docs/library.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT library)
+    install(FILES docs/library.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs" COMPONENT library)
     # The dynamic linker finds a library below /usr/local only through its cache. Other users than root cannot write it.
     install(CODE "
         if(\"\$ENV{DESTDIR}\" STREQUAL \"\")
@@ -51,7 +51,10 @@ install(FILES share/completions/rsslag.fish DESTINATION "${RSSLAG_FISH_COMPLETIO
 install(DIRECTORY docs/man/ DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT rsslag)
 install(DIRECTORY docs/schema share/prometheus share/grafana share/sql docs/recordings
         DESTINATION "${CMAKE_INSTALL_DATADIR}/rsslag" COMPONENT rsslag)
-install(FILES README.md docs/words.md docs/kernel.md docs/format.md docs/fleet.md docs/reading.md docs/peak.md docs/stacks.md docs/performance.md
-        DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT rsslag)
+# In the folders that the links between them name.
+install(FILES README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT rsslag)
+install(FILES docs/words.md docs/kernel.md docs/format.md docs/fleet.md docs/reading.md docs/peak.md docs/stacks.md docs/performance.md
+              docs/architecture.md docs/screen.svg
+        DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs" COMPONENT rsslag)
 install(FILES include/rsslag/exact_rss.bpf.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/rsslag" COMPONENT dev)
 install(FILES examples/exact_rss.bpf.c DESTINATION "${CMAKE_INSTALL_DOCDIR}/examples" COMPONENT dev)

@@ -103,7 +103,7 @@ class Library(unittest.TestCase):
     """The programs in the installed manual."""
 
     def setUp(self):
-        (manual,) = Path('/usr/share/doc/rsslag').glob('library.md*')
+        (manual,) = Path('/usr/share/doc/rsslag/docs').glob('library.md*')
         text = subprocess.run(['zcat', '-f', manual], stdout=subprocess.PIPE, check=True).stdout.decode()
         self.programs = dict(re.findall(r'```(c|python)\n(.*?)```', text, re.S)[::-1])
 
