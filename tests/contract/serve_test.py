@@ -299,7 +299,7 @@ class Traced(TracingTest):
             least = self.of(after, 'peak_resident_memory_bytes')
             self.assertGreaterEqual(least + self.of(after, 'peak_uncertainty_bytes'), resident + (40 << 20))
             self.assertLess(least, resident + (44 << 20))
-            self.assertEqual((self.of(after, 'peak_lossy'), self.of(after, 'processes_doubtful')), (0, 0))
+            self.assertEqual((self.of(after, 'peak_lossy'), self.of(after, 'processes_need_resync')), (0, 0))
             quiet = serving.metrics()
             for what in ('updates_total', 'faults_total', 'flushes_total', 'peak_resident_memory_bytes'):
                 self.assertEqual(self.of(quiet, what), self.of(after, what), what)

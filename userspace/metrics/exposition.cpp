@@ -174,7 +174,7 @@ void Families::losses() {
 void Families::traced() {
     of_traced("rsslag_traced_processes", "Traced processes of a group.", MetricType::Gauge,
               [](const TracedGroup &group) { return group.processes; });
-    of_traced("rsslag_traced_processes_doubtful", "Traced processes that need a resync after lost records.",
+    of_traced("rsslag_traced_processes_need_resync", "Traced processes that need a resync after lost records.",
               MetricType::Gauge, [](const TracedGroup &group) { return group.needs_resync; });
     updates();
     of_traced("rsslag_traced_faults_total", "Page faults of a group's traced processes.", MetricType::Counter,
