@@ -226,7 +226,7 @@ class Documents(unittest.TestCase):
         for name, kb in (('RES', walked['resident_kb']), ('SHR', walked['resident_kb'] - walked['anon_kb'])):
             self.assertEqual(column(process, name)['exact_kb'], kb)
             self.assertIn('EXACT by smaps', column(process, name)['note'])
-        self.assertTrue(text.lines[1].startswith('Exact counters cannot be read here: '), text)
+        self.assertTrue(text.lines[1].startswith('Cannot read the exact counters: '), text)
 
     @needs_overcommit
     def test_reserved_memory_is_distinguished_from_resident_memory(self):

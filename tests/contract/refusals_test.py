@@ -330,7 +330,7 @@ class FullDisk(TracingTest):
             self.assertEqual(int(told.group(1).replace(',', '')), os.path.getsize(told.group(2)))
             pane.until('300,000 bytes')
             pane.type('q')
-            pane.until('the command still runs')
+            pane.until('the command is still running')
             pane.type('q')
             pane.until(lambda text: f'the first {told.group(1)} of 300,000 bytes that the command wrote are in'
                        in text.replace('\n', '') and 'No space left' in text)

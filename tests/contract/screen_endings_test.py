@@ -220,7 +220,7 @@ class ScreenEndingsTest(TracingTest):
             pane.rsslag('--', 'sh', '-c', "'echo x; exec sleep 1000'")
             pane.until('type to the command')
             pane.type('q')
-            pane.until('the command still runs')
+            pane.until('the command is still running')
             pane.type('q')
             output = re.search(r'wrote is in (\S+)', pane.until('what the command wrote is in')).group(1)
             pane.run('echo "<$?>"')

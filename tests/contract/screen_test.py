@@ -171,7 +171,7 @@ class ScreenTest(TracingTest):
     def test_any_size(self):
         with Held('few-pages') as held, Pane() as pane:
             self.start(pane, held)
-            fresh = masked(pane.until('Quiet for'))  # wait until the first frames have settled
+            fresh = masked(pane.until('No update for'))  # wait until the first frames have settled
             dice = random.Random(4)
             for columns, rows in [(1, 1), (20, 5), (40, 10), (80, 24), (300, 100), (500, 200)] + [
                     (dice.randint(1, 300), dice.randint(1, 100)) for _ in range(100)]:

@@ -57,7 +57,7 @@ class Seccomp(TracingTest):
                 for args in (('snapshot', str(pid)), ('top', '--once'), ('live', '--duration', '10ms', '-p', str(pid))):
                     ran = filtered(*args)
                     self.assertEqual(ran.status, 0, ran)
-                    self.assertRegex(ran.err, 'by /proc alone: .* seccomp filter')
+                    self.assertRegex(ran.err, 'values are from /proc: .* seccomp filter')
                 for args in (('maps', str(pid)), ('mem',), ('replay', '--format', 'lines', RECORDING)):
                     self.assertEqual(filtered(*args).status, 0, args)
 
@@ -187,7 +187,7 @@ class NoLockedMemory(TracingTest):
         if tuple(map(int, platform.release().split('.')[:2])) < (5, 11):
             assert_one_error_line(self, ran, 3)
             self.assertIn('the limit on locked memory is 0 kB', ran.err)
-            self.assertRegex(by_proc.err, 'by /proc alone: .* the limit on locked memory is 0 kB')
+            self.assertRegex(by_proc.err, 'values are from /proc: .* the limit on locked memory is 0 kB')
         else:
             self.assertEqual((ran.status, by_proc.err), (0, ''), ran)
 

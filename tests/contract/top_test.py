@@ -101,7 +101,7 @@ class TopTest(TracingTest):
             pane.key('Enter')
             pane.until(lambda text: f'{held.pid} few-pages' in text and f'filter "{held.pid}"' in text)
             pane.type('w')
-            pane.until('AGREES, smaps saw')
+            pane.until('AGREES, smaps shows')
             pane.key('Enter')
             pane.until(lambda text: f'few-pages [{held.pid}]' in text and 'AGREES with smaps' in text)
             pane.key('Escape')

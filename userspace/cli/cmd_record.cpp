@@ -19,8 +19,10 @@ Run add_record(CLI::App &app, const Common &common) {
     record->add_option("-o,--output", options->recording,
                        "The file to write; it must not exist, unless --force is given");
     auto *const stacks = record->add_flag("--stacks{64}", options->typed.stacks,
-                                          "Sample the stacks by which pages come and go: one sample in PAGES pages");
-    record->add_option("--stack-bytes", options->typed.stack_bytes, "With --stacks: copy so much of a stack, 1K to 32K")
+                                          "Sample the stacks that add or release pages: one sample in PAGES pages");
+    record
+        ->add_option("--stack-bytes", options->typed.stack_bytes,
+                     "With --stacks: bytes copied of each stack, 1K to 32K")
         ->capture_default_str()
         ->needs(stacks);
     add_claim_options(*record, *claims);

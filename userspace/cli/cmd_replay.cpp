@@ -120,7 +120,7 @@ int replay_file(const ReplayOptions &options, const documents::TextStyle &style,
 
 Run add_replay(CLI::App &app, const Common &common) {
     auto options = std::make_shared<ReplayOptions>();
-    CLI::App *const replay = app.add_subcommand("replay", "Show a recording as live showed it; needs no privileges");
+    CLI::App *const replay = app.add_subcommand("replay", "Show a recording as live does; needs no privileges");
     replay->add_option("FILE", options->file, "A recording, by rsslag record or live --record");
     CLI::Option *const format = replay->add_option(
         "--format", options->format, "lines, csv or jsonl; default: the screen on a terminal, else lines");
@@ -134,7 +134,7 @@ Run add_replay(CLI::App &app, const Common &common) {
     replay
         ->add_option("--speed", options->speed,
                      "Speed on the screen: 1 is real time, 2 twice as fast; + and - change it")
-        ->check(CLI::PositiveNumber.description(""))
+        ->check(CLI::Range(0.01, 1000.0).description(""))
         ->capture_default_str();
     return [options, &common] {
         if (!common.command.empty()) return fail({Kind::BadInput, "replay takes no -- CMD", 0, "name a recording"});

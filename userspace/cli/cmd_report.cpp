@@ -149,7 +149,7 @@ Run add_report(CLI::App &app, const Common &common) {
                            ->excludes(html);
     command->add_flag("--all", options->all, "List every process and thread, and with --stacks every line");
     auto *const stacks = command->add_flag("--stacks", options->stacks,
-                                           "Show by which code pages came and went, if record had --stacks");
+                                           "Show the code that added or released pages, if record had --stacks");
     command->add_option("--by", options->by, "With --stacks: function, module, thread or reason")
         ->capture_default_str()
         ->needs(stacks);

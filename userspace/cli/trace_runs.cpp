@@ -93,7 +93,7 @@ Status lend_terminal(const session::TraceOptions &options, const session::TickWr
 
 int trace_targets(const session::TraceOptions &options, session::TickWriter &writer) {
     if (options.targets.empty()) {
-        return fail({Kind::BadInput, "no target given", 0, "use -p PID or -- CMD"});
+        return fail({Kind::BadInput, "no target given", 0, "use PID, --comm, --cgroup, -u or -- CMD"});
     }
     auto targets = system::resolve(options.targets);
     const bool none = !targets && targets.error().kind == Kind::Gone && session::has_pattern(options.targets);

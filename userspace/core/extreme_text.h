@@ -30,7 +30,7 @@ std::string at_most_text(const Extremes &extremes, const Amount &amount) {
 /// A line with the peak of the sum over all mms, which was at `when`.
 template <class Amount>
 std::string tree_text(const Extremes &all, const Amount &amount, std::string_view when) {
-    return fmt::format("tree peak {} at {}, {} process{} then; pages shared copy-on-write count in each\n",
+    return fmt::format("tree peak {} at {} with {} process{}; pages shared copy-on-write are counted in each\n",
                        peak_range_text(all, amount), when, all.most.processes, all.most.processes == 1 ? "" : "es");
 }
 

@@ -15,9 +15,9 @@ std::string_view name(NoFault why) {
 
 std::string_view describe(NoFault why) {
     switch (why) {
-        case NoFault::Populated: return "by no fault: populated";
-        case NoFault::GivenUp: return "by no fault: given up (munmap, madvise)";
-        case NoFault::ByOthers: return "by no fault: by other processes (reclaim)";
+        case NoFault::Populated: return "no fault: populated";
+        case NoFault::GivenUp: return "no fault: released (munmap, madvise)";
+        case NoFault::ByOthers: return "no fault: by other processes (reclaim, process_madvise, truncate)";
         case NoFault::NotRecorded: break;
     }
     return "no record reports this";

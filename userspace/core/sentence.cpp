@@ -53,8 +53,8 @@ double percent(Pages part, Pages whole) {
 std::string hidden_part(const Finding &finding, Pages lag, const Machine &machine, PagesText text,
                         std::string_view mark) {
     if (lag.n < 0) {
-        return fmt::format("stat counts {}{} too many, whose removal is cached in {}", mark,
-                           text(-lag, machine.page_size), where(finding, machine.scheme));
+        return fmt::format("stat is {}{} too high: the removal is cached in {}", mark, text(-lag, machine.page_size),
+                           where(finding, machine.scheme));
     }
     std::string part = fmt::format("{}{} ({:.1f} %) is cached in {}", mark, text(lag, machine.page_size),
                                    percent(lag, finding.exact_rss), where(finding, machine.scheme));
@@ -105,7 +105,7 @@ std::string sentence(const Finding &finding, const Machine &machine, const Calib
     const std::string stat = fmt::format("/proc/{}/stat says {}", finding.pid, text(*finding.stat, machine.page_size));
     if (hidden->n == 0) {
         if (finding.cachers == 0) return fmt::format("{}, and {}: nothing is cached.", stat, holds);
-        return fmt::format("{}, and {}: what {} cache adds up to nothing.", stat, holds,
+        return fmt::format("{}, and {}: the amounts cached in {} add up to 0.", stat, holds,
                            where(finding, machine.scheme));
     }
     if (finding.leader_gone && finding.stat->n == 0) return of_ended_leader(finding, machine, text, holds);

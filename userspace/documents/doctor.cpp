@@ -135,7 +135,7 @@ std::string doctor_text(const DoctorReport &report) {
     if (!report.setcap_remedy.empty()) {
         fmt::format_to(
             out,
-            "For users without these privileges: {}\n"
+            "To let other users trace: {}\n"
             "    Members of GROUP can then trace any kernel function and read the memory use of any process. "
             "Add only users who may also become root.\n",
             report.setcap_remedy);

@@ -53,7 +53,7 @@ void append_head(Out out, const MapsDocument &document, const MappedProcess &pro
                        painted(verdict_line(*process.reading, document.machine.page_size, style),
                                process.reading->verdict.verdict, style.color));
     } else {
-        fmt::format_to(out, "Exact counters cannot be read here: {}\n\n",
+        fmt::format_to(out, "Cannot read the exact counters: {}\n\n",
                        core::harmless(process.why_not_exact.value_or("no reason is known"), style.utf8));
     }
 }

@@ -155,8 +155,8 @@ void append_status(Out out, const MemDocument &document, const TextStyle &style)
     }
     if (processes == 0) return;
     fmt::format_to(out,
-                   "by the status of {} of them, {}: {} {} resident, {} of it anonymous, {} in swap; shared pages "
-                   "count in each\n",
+                   "status of {} of them ({}): {} {} resident, of which {} anonymous; {} in swap; shared pages are "
+                   "counted in each\n",
                    processes, status_shows(document.status_shows), cell(rss, document, style), style.unit,
                    cell(anon, document, style), cell(swap, document, style));
 }

@@ -79,7 +79,7 @@ std::string finding(const ProcDocument &document, const ProcReading &reading, co
     if (!reading.lag) return text + "; whether stat lags on this kernel is not known.";
     if (reading.lag->n == 0) return text + ": nothing is hidden.";
     if (reading.lag->n < 0) return text + fmt::format(": stat still counts {} that are gone.", pages(-*reading.lag));
-    return text + fmt::format(": {} of it are cached somewhere.", pages(*reading.lag));
+    return text + fmt::format(": threads or CPUs cache {} of it.", pages(*reading.lag));
 }
 
 void append_members(std::string &text, const Members &exact, const core::PageSize &page_size, const TextStyle &style) {
@@ -119,7 +119,8 @@ std::string proc_json(const ProcDocument &document) {
 }
 
 std::string proc_note(const ProcDocument &document) {
-    return "without BPF, by /proc alone: amounts cached by thread or CPU and updates between readings are not seen; " +
+    return "without BPF, values are from /proc: what each thread or CPU caches, and changes between readings, are not "
+           "shown; " +
            document.why_no_bpf;
 }
 

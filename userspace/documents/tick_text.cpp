@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "core/extreme_text.h"
 #include "core/reading_figures.h"
+#include "core/shared_memory.h"
 #include "core/text.h"
 #include "documents/tick.h"
 #include "text_parts.h"
@@ -127,6 +131,12 @@ std::string duration(std::uint64_t ns) {
     return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 
+/// A time in the trace: "0.184 s"; from one minute on "0:02:03".
+std::string instant(std::uint64_t ns) {
+    constexpr std::uint64_t kMinute = 60'000'000'000;
+    return ns < kMinute ? fmt::format("{:.3f} s", static_cast<double>(ns) / 1e9) : duration(ns);
+}
+
 /// " (threshold 301, zap 8)": the counts that are not 0.
 std::string parts(const Counts &counts) {
     std::string text;
@@ -163,9 +173,9 @@ void append_process(Out out, const Summary::Process &process, const Summary &sum
                    core::state_text(process.state, process.extremes), core::approximate_mark(process.start_approximate),
                    pages(process.at_start.rss()), core::approximate_mark(process.final_approximate),
                    pages(process.last.rss()), core::at_most_text(process.extremes, pages),
-                   duration(process.extremes.most.t_ns), core::program_text(process.extremes, process.comm, style.utf8),
+                   instant(process.extremes.most.t_ns), core::program_text(process.extremes, process.comm, style.utf8),
                    core::approximate_mark(process.extremes.approximate()), pages(process.extremes.lag));
-    if (process.extremes.lag.n != 0) fmt::format_to(out, " after {}", duration(process.extremes.lag_t_ns));
+    if (process.extremes.lag.n != 0) fmt::format_to(out, " at {}", instant(process.extremes.lag_t_ns));
     fmt::format_to(out, "{}\n", parts(process.verdicts));
 }
 
@@ -192,7 +202,7 @@ void append_table(Out out, const Summary &summary, const TextStyle &style) {
         const core::Extremes &extremes = process.extremes;
         fmt::format_to(
             out, "{} {:>9} {} {} {} {:<8} {:>7} {}{}\n", right(peak_column(extremes, summary.page_size, style), 13),
-            duration(extremes.most.t_ns), right(pages(process.start_approximate, process.at_start.rss()), 12),
+            instant(extremes.most.t_ns), right(pages(process.start_approximate, process.at_start.rss()), 12),
             right(pages(process.final_approximate, process.last.rss()), 12),
             right(pages(extremes.approximate(), extremes.lag), 12), core::state_text(process.state, extremes),
             process.pid, core::printable(process.comm, style.utf8),
@@ -290,19 +300,24 @@ std::string dropped_text(std::uint64_t lines) {
 std::string summary_text(const Summary &summary, const TextStyle &style) {
     std::string text;
     const Out out = std::back_inserter(text);
-    fmt::format_to(out, "traced {} on Linux {}, scheme {}: {} ticks, {}{} updates ({} by others), {} faults\n",
+    fmt::format_to(out, "traced {} on Linux {}, scheme {}: {} tick{}, {}{} updates ({} by others), {} faults\n",
                    duration(summary.duration_ns), core::printable(summary.kernel, style.utf8),
-                   core::name(summary.scheme), thousands(summary.ticks), at_least(summary),
-                   thousands(summary.updates + summary.updates_by_others), thousands(summary.updates_by_others),
-                   thousands(summary.faults));
+                   core::name(summary.scheme), thousands(summary.ticks), summary.ticks == 1 ? "" : "s",
+                   at_least(summary), thousands(summary.updates + summary.updates_by_others),
+                   thousands(summary.updates_by_others), thousands(summary.faults));
     constexpr std::size_t kFew = 3;
     const std::uint64_t processes = summary.processes.size() + summary.left_out.processes;
     if (processes > kFew) append_table(out, summary, style);
     for (const Summary::Process &process : summary.processes)
         if (processes <= kFew) append_process(out, process, summary, style);
+    std::map<std::uint64_t, std::vector<int>> by_mm;
+    for (const Summary::Process &process : summary.processes)
+        if (process.mm != 0 && process.pid > 0) by_mm[process.mm].push_back(process.pid);
+    for (const std::vector<int> &pids : core::sharing(std::move(by_mm)))
+        text += core::shared_line(pids, true);
     if (processes > 1)
         text += core::tree_text(
-            summary.all, [&](Pages p) { return amount(p, summary.page_size, style); }, duration(summary.all.most.t_ns));
+            summary.all, [&](Pages p) { return amount(p, summary.page_size, style); }, instant(summary.all.most.t_ns));
     fmt::format_to(out, "{}{}\n", flushes_text(summary), direct_updates(summary));
     fmt::format_to(out, "{}lost {} of {} records{}, resyncs {}, disagreements {}\n", summary.lost > 0 ? "! " : "",
                    thousands(summary.lost), thousands(summary.emitted), parts(summary.lost_by),

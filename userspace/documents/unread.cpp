@@ -70,7 +70,7 @@ std::string unmapped_text(const MapsDocument &document, const memory::UnmappedPr
     if (procfs::or_zero(status.hugetlb).n > 0) row("hugetlb", status.hugetlb);
     for (const core::Member member : core::kOtherMembersInText)
         row(core::name(member), status.of(member));
-    return text + "\nIts mappings are not seen: " + process.reason + "\n";
+    return text + "\nCannot read its mappings: " + process.reason + "\n";
 }
 
 }  // namespace rsslag::documents

@@ -154,18 +154,19 @@ void draw_history(Grid &grid, const Area &area, const LiveState &state, const Pr
 }
 
 /// The files that lag and those that are exact, as calibrated.
-std::string lagging_files(const Tick &tick) {
+std::string lagging_files(const Tick &tick, bool with_readers) {
     struct File {
         core::Truth truth;
-        const char *name;
+        const char *name, *readers;
     };
     std::string lags;
     std::string exact;
     for (const File &file :
-         {File{tick.calibration.stat, "stat (Redis, Node, btop read it)"},
-          File{tick.calibration.statm, "statm (top, htop)"}, File{tick.calibration.status, "status (ps)"}}) {
+         {File{tick.calibration.stat, "stat", " (Redis, Node, btop read it)"},
+          File{tick.calibration.statm, "statm", " (top, htop)"}, File{tick.calibration.status, "status", " (ps)"}}) {
         std::string &list = file.truth == core::Truth::Flushed ? lags : exact;
-        if (file.truth != core::Truth::Unknown) list += (list.empty() ? "" : ", ") + std::string(file.name);
+        if (file.truth != core::Truth::Unknown)
+            list += (list.empty() ? "" : ", ") + std::string(file.name) + (with_readers ? file.readers : "");
     }
     std::string text = lags.empty() ? "" : " Lags here: " + lags + ".";
     if (!exact.empty()) text += " Exact here: " + exact + ".";
@@ -184,11 +185,11 @@ std::string quiet_text(const LiveState &state, const Process &process, std::uint
     if (cpus_cache(tick)) {
         const Pages batch{state.facts.machine.batch().value_or(0)};
         return fmt::format(
-            " Quiet for {} s: these {} stay where they are until a CPU comes to {}{} of a member, or the process ends.",
+            " No update for {} s. {} stay cached until a CPU's cache of one counter reaches {}{}, or the process ends.",
             seconds, cached, glyphs(state.style.utf8).plus_minus, amount(batch, tick.page_size, state.style));
     }
-    return fmt::format(" Quiet for {} s: nothing flushes these {} until each thread faults again, unmaps, or exits.",
-                       seconds, cached);
+    return fmt::format(" No update for {} s. {} stay cached until each thread faults again, unmaps, or exits.", seconds,
+                       cached);
 }
 
 /// Draws the parts that fit between the head and the footer.
@@ -254,7 +255,8 @@ class Layout {
         }
         top += rows;
         if (space >= 22) {
-            const std::string lags = lagging_files(process_.tick);
+            std::string lags = lagging_files(process_.tick, true);
+            if (cells(lags) > columns) lags = lagging_files(process_.tick, false);
             grid_.put(top, 0, lags);
             top += lags.empty() ? 0 : 1;
         }

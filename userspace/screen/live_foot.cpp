@@ -40,7 +40,7 @@ bool draw_typing(Grid &grid, const LiveState &state) {
                              core::printable(lists ? state.choices.filter : state.filter, state.style.utf8)),
                  Look::Bold);
     } else if (state.typing) {
-        grid.put(row, 0, " keys go to the command; Ctrl-] brings them back", Look::Bold);
+        grid.put(row, 0, " keys go to the command; Ctrl-] returns to rsslag", Look::Bold);
     }
     return state.filtering || state.typing;
 }
@@ -111,7 +111,7 @@ void draw_help(Grid &grid, const Area &area, const LiveState &state) {
         "   walked   Rss in smaps: the page tables, slow and independent",
         fmt::format(" Marks  ~ approximate  @1.2s that old  ! after a loss, until the resync  {} walk",
                     utf8_of(glyph.walk)),
-        fmt::format("        {} flushed  {} cached  {} counted too much  {} the axis begins above 0",
+        fmt::format("        {} flushed  {} cached  {} counter too high  {} the axis begins above 0",
                     utf8_of(glyph.flushed), utf8_of(glyph.cached), utf8_of(glyph.excess), utf8_of(glyph.cut)),
     };
     const std::vector<std::string> own = state.facts.playback ? replay_help() : live_help();

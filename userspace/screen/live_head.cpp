@@ -127,11 +127,10 @@ Pieces pieces_of(const Process &process, const core::ReadingFigures &figures, co
     pieces.exact = lag.n == 0 ? "" : others.exact;
     const Pages since = how.empty() ? Pages{} : *figures.behind - lag;  // change between the two readings
     if (lag.n == 0) {
-        pieces.hidden = count == 0 ? "Nothing is cached." : fmt::format("What {} cache adds up to nothing.", where);
+        pieces.hidden = count == 0 ? "Nothing is cached." : fmt::format("The amounts cached in {} add up to 0.", where);
         pieces.hidden_shortly = count == 0 ? pieces.hidden : pieces.hidden_tersely;
     } else if (lag.n < 0) {
-        pieces.hidden =
-            fmt::format("stat counts {}{} too many, whose removal is cached in {}.", how, text(-lag), where);
+        pieces.hidden = fmt::format("stat is {}{} too high: the removal is cached in {}.", how, text(-lag), where);
         pieces.hidden_shortly = pieces.hidden_tersely;
     } else {
         const double percent = figures.exact.rss().n == 0
@@ -174,21 +173,21 @@ std::string verdict_long(const LiveState &state, const Process &process, const c
             for (const core::ResidualCause &cause : figures.causes)
                 causes +=
                     fmt::format("{}{} {}", causes.empty() ? "" : ", ", core::name(cause.cause), text(cause.pages));
-            return fmt::format("EXPLAINED: smaps saw {}{}, apart by {}", walked, old, causes);
+            return fmt::format("EXPLAINED: smaps shows {}{}; the difference is explained by {}", walked, old, causes);
         }
         case core::Verdict::Moving:
             if (tick.needs_resync) return "MOVING: records were lost, until the resync";
             if (!figures.walk) return "MOVING: it changes while it is read";
             if (figures.residual && figures.residual->n == 0) {
-                return fmt::format("MOVING, inside its window: smaps saw {}, exact was {} to {}", walked,
+                return fmt::format("MOVING, inside its window: smaps shows {}, exact was {} to {}", walked,
                                    text(figures.window.min), text(figures.window.max));
             }
             if (figures.residual) {
-                return fmt::format("MOVING: smaps saw {}, {} from where exact was", walked, text(*figures.residual));
+                return fmt::format("MOVING: smaps shows {}, {} outside the window", walked, text(*figures.residual));
             }
             return "MOVING: it has changed since smaps was walked";
         case core::Verdict::Unexplained:
-            return fmt::format("UNEXPLAINED: smaps saw {}{}, apart by {}", walked, old,
+            return fmt::format("UNEXPLAINED: smaps shows {}{}; the difference is {}", walked, old,
                                text(figures.residual.value_or(Pages{})));
         case core::Verdict::Unwalked: break;
     }

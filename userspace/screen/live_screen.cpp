@@ -277,7 +277,8 @@ std::optional<Intent> LiveState::character(char32_t key) {
         case U'q':
             if (has_command && command.running && !asked_to_quit) {
                 asked_to_quit = true;
-                notice = "the command still runs: q again quits and hangs up its terminal (HUP), any other key stays";
+                notice =
+                    "the command is still running: q again quits (the command gets SIGHUP), any other key continues";
                 return std::nullopt;
             }
             return Quit{};

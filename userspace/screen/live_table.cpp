@@ -217,9 +217,8 @@ std::string title(const LiveState &state, const Process &process, const Listing 
     }
     const bool batch = cpus && state.facts.machine.batch().has_value();
     if (batch) {
-        parts.push_back(
-            {1, fmt::format("each CPU caches less than {}{} of a member", glyphs(state.style.utf8).plus_minus,
-                            amount({*state.facts.machine.batch()}, process.tick.page_size, state.style))});
+        parts.push_back({1, fmt::format("limit per CPU and counter: {}{}", glyphs(state.style.utf8).plus_minus,
+                                        amount({*state.facts.machine.batch()}, process.tick.page_size, state.style))});
     }
     if (!cpus && cpus_cache(process.tick)) parts.push_back({1, "net since the attach, derived: CPUs cache"});
     return fitting(parts, width);

@@ -105,7 +105,7 @@ void TopScreen::take(const ProcessReading &reading) {
     state_->notice = fmt::format("{} [{}]: {}", core::printable(reading.comm, state_->style.utf8), reading.pid,
                                  upper(core::name(figures.verdict)));
     if (reading.walk) {
-        state_->notice += fmt::format(", smaps saw {} in {:.1f} ms, exact was {}",
+        state_->notice += fmt::format(", smaps shows {} in {:.1f} ms, exact was {}",
                                       amount(page_size.pages(reading.walk->rss), page_size, state_->style),
                                       static_cast<double>(reading.walk->took_us) / 1000.0,
                                       amount(figures.exact.rss(), page_size, state_->style));
@@ -167,7 +167,7 @@ void draw_top_help(Grid &grid, int row, int rows) {
         "   up/down j/k PgUp PgDn Home End   move         Enter  trace it live   Esc  back from there",
         "   s  sort by lag, exact, cached, name           /  filter by name or PID",
         "   w  walk the page tables of the selected one   space  pause   + -  interval   q  quit",
-        " LAG is what is cached and not yet in what /proc/PID/stat says; EXACT is what the process holds.",
+        " EXACT is what the process holds. LAG is the part of it that the flushed counters do not show.",
         " All of it comes from one pass of a BPF iterator: page tables are walked only on w.",
         " ~ the counters changed during the pass",
         ""};

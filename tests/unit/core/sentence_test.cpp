@@ -108,7 +108,7 @@ TEST(Sentence, CountsOneThreadAndOneCpuInTheSingular) {
 TEST(Sentence, StatesOfANegativeLagThatStatCountsTooMany) {
     const Machine cpu = machine(Scheme::Cpu);
     EXPECT_EQ(sentence(finding(cpu, 100, -10, 2), cpu, kFixed, as_kb),
-              "/proc/4711/stat says 400 kB, this process holds 360 kB: stat counts 40 kB too many, whose removal is "
+              "/proc/4711/stat says 400 kB, this process holds 360 kB: stat is 40 kB too high: the removal is "
               "cached in 2 CPUs; statm and status (ps, top, htop) are exact on this kernel.");
 }
 
@@ -121,7 +121,7 @@ TEST(Sentence, StatesThatNothingIsCachedWhereThereIsNoCache) {
 TEST(Sentence, StatesOfCachesThatCancelThatTheyAddUpToNothing) {
     const Machine cpu = machine(Scheme::Cpu);
     EXPECT_EQ(sentence(finding(cpu, 100, 0, 2), cpu, kFixed, as_kb),
-              "/proc/4711/stat says 400 kB, and this process holds 400 kB: what 2 CPUs cache adds up to nothing.");
+              "/proc/4711/stat says 400 kB, and this process holds 400 kB: the amounts cached in 2 CPUs add up to 0.");
 }
 
 TEST(Sentence, MarksTheNumbersOfAMovingProcess) {

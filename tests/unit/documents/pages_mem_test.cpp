@@ -273,10 +273,9 @@ TEST(MemText, TellsTheStatusOfWhoCouldNotBeRead) {
     document.failed[0].status = document.failed[1].status = status_of_other();
     document.status_shows = core::Truth::Exact;
     const std::string text = mem_text(document, false, 40, ascii_style());
-    EXPECT_NE(
-        text.find("by the status of 2 of them, exact on this kernel: 1,400 kB resident, 800 of it anonymous, 16 in "
-                  "swap; shared pages count in each\n"),
-        std::string::npos)
+    EXPECT_NE(text.find("status of 2 of them (exact on this kernel): 1,400 kB resident, of which 800 anonymous; 16 in "
+                        "swap; shared pages are counted in each\n"),
+              std::string::npos)
         << text;
     const json failed = json::parse(mem_json(document, false))["failed"];
     EXPECT_EQ(failed[0]["status"]["rss_kb"], 700);
@@ -294,7 +293,7 @@ TEST(MapsText, ShowsTheStatusIfTheMappingsMayNotBeRead) {
     for (const char *const line :
          {"other [4711]  3 threads  Linux 6.1.0\n",
           "BY /proc/4711/status ALONE: flushed counters only, which lag on this kernel\n", "\nanon              400\n",
-          "\nrss               700\nhugetlb         2,048\n", "seen: not yours\n"})
+          "\nrss               700\nhugetlb         2,048\n", "mappings: not yours\n"})
         EXPECT_NE(text.find(line), std::string::npos) << text;
     const json result = json::parse(maps_json(document, {}));
     EXPECT_EQ(result["status_shows"], "flushed");

@@ -284,6 +284,9 @@ TEST_F(SummaryText, IsATableOfTheTenHighestPeaksIfThereAreMany) {
                          "\nand 4 more, with peaks of at most 1,600 kB, 4,000 kB together, and "
                          "a peak lag of at most 16 kB\nverdicts of all (agrees 42)\n"))
         << summary_text(summary, {});
+    EXPECT_FALSE(contains(summary_text(summary, {}), "share one memory"));
+    summary.processes[1].mm = summary.processes[2].mm = 9;
+    EXPECT_TRUE(contains(summary_text(summary, {}), "\n5002 and 5003 share one memory: it is counted once\n"));
     // What a fork held before its exec was its parent's.
     summary.processes[0].extremes.image = 0;
     summary.processes[0].extremes.most.from = summary.processes[0].extremes.most.to = core::Pages{1 << 20};
