@@ -64,7 +64,7 @@ enum rsslag_status {
  *   FILE       `rsslag mount` by root, once       10 us for the caller, else 5 us for each  members, cached_rss, lag,
  *                                                 process of the machine                    bound
  *   STATUS     a kernel with an exact status      50 to 150 us                              members, lag, bound
- *   ROLLUP     the same user, or CAP_SYS_PTRACE   0.2 us a page, so 40 ms a GiB; holds      rss, swap, lag, bound
+ *   ROLLUP     the same user, or CAP_SYS_PTRACE   up to 0.2 us a page, 50 ms a GiB; holds     rss, swap, lag, bound
  *                                                 the process's mmap_lock meanwhile
  *
  * An experiment with 24 pages of the calling process determines whether status is exact on this kernel, and whether
