@@ -42,7 +42,7 @@ class Words(unittest.TestCase):
         self.refused('--unit', 'kb', own, says=['MiB'])
 
     def test_no_target(self):
-        self.refused(says=['-p', '-- CMD'])
+        self.refused(says=['PID', '--comm', '-- CMD'])
         self.refused('--format', 'jsonl')
         self.refused('--')
 

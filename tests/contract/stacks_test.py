@@ -123,7 +123,7 @@ class ByFunction(TracingTest):
             self.assertEqual(stack['end'], 'outermost', stack)
             self.assertEqual(stack['frames'][-1]['function'], '_start')
             self.assertIn('main', [frame['function'] for frame in stack['frames']])
-        self.assertRegex(text, r'\n *\d+ +\d+ +\d+ +\S+ +\d+ +\d+  touch_sixty\n')
+        self.assertRegex(text, r'\n *[\d,]+ +[\d,]+ +[\d,]+ +\S+ +[\d,]+ +\d+  touch_sixty\n')
         reasons = {stack['reason'] for stack in document['stacks'] if any(frame['function'] == 'drop_ten' for frame in stack['frames'])}
         self.assertLessEqual({'madvise'}, reasons)
         self.assertLessEqual(reasons, {'madvise', 'page_fault'})
@@ -158,7 +158,7 @@ class ByFunction(TracingTest):
             # A page of code, around which the kernel maps 16, stays.
             self.assertAlmostEqual(pages_by(document, function, 'resident_min'), resident, delta=16 + lost)
             self.assertAlmostEqual(pages_by(document, function, 'came'), resident or tenth, delta=16 + lost)
-        self.assertRegex(text, r'\n *\d+ +\d+ +\d+ +\d+ +\d+ +\d+  touch_sixty\n')
+        self.assertRegex(text, r'\n *[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+ +\d+  touch_sixty\n')
         self.assertRegex(reasons, r'\n *\d+ +0 +\d+ +\d+ +\d+ +\d+  page_fault\n')
 
     def is_traced(self, file):
