@@ -42,9 +42,9 @@ struct Sample {
     int host_tid = 0;
     int pid = 0;  ///< in rsslag's PID namespace; 0: not visible there
     std::uint16_t cpu = 0;
-    std::uint8_t member = 0;    ///< the kernel's number
+    std::uint8_t member = 0;     ///< the kernel's number
     std::int32_t estimated = 0;  ///< pages, as the BPF program guessed the amount
-    std::int32_t syscall = -1;  ///< number of the system call that the thread is in, or one of the values above
+    std::int32_t syscall = -1;   ///< number of the system call that the thread is in, or one of the values above
     friend auto operator<=>(const Sample &, const Sample &) = default;
 };
 
