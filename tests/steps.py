@@ -90,7 +90,8 @@ def gate():
         [Step('contract', ctest('build', '-L', 'gate', each=400), 250, 1500, **built)],
         [Step('live', live(f'--gtest_filter={QUIESCENT}'), 25, 600, **tracing)],
         # Samples of the steps `fuzz`, `inject` and, below, `soak`: two minutes together.
-        [Step('fuzz-sample', sh('build/tests/fuzz/sample_recording 18000 tests/fuzz/corpus/fuzz_recording/*'), 45, 600, **built),
+        [*(Step(f'fuzz-sample-{seed}', sh(f'build/tests/fuzz/sample_recording 9000 {seed} tests/fuzz/corpus/fuzz_recording/*'), 45, 600,
+                **built) for seed in (1, 2)),
          Step('inject-sample', python('tests/inject/inject.py', RSSLAG, '--seconds', '45', *READING), 45, 600, **tracing)],
         [Step('completeness-events', completeness('events', '1'), 7, 300, **tracing)],
         [Step('completeness-counts', completeness('counts', '1'), 7, 300, **tracing)],

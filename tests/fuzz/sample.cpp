@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Runs a fuzz target without libFuzzer, on a fixed sequence of inputs, which each machine repeats:
-//   sample_recording INPUTS FILE...     FILE: seeds. The input that fails is written to ./failed-input.
+//   sample_recording INPUTS SEED FILE...     SEED: of the random numbers. FILE: inputs to start from.
+// The input that fails is written to ./failed-input.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -76,12 +77,13 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t *data, std::size_t size, st
 
 int main(int argc, char **argv) {
     constexpr std::size_t kMost = 16'384, kPool = 512;
-    if (argc < 3) return std::fputs("usage: sample_recording INPUTS FILE...\n", stderr), 2;
+    if (argc < 4) return std::fputs("usage: sample_recording INPUTS SEED FILE...\n", stderr), 2;
+    randomness.seed(static_cast<unsigned>(std::atol(argv[2])));
     LLVMFuzzerInitialize(&argc, &argv);
     for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL})
         std::signal(signal, on_failure);
     std::vector<Input> pool;
-    for (int i = 2; i < argc; ++i)
+    for (int i = 3; i < argc; ++i)
         run(pool.emplace_back(content(argv[i])));
     const std::size_t seeds = pool.size();
     for (long left = std::atol(argv[1]); left > 0; --left) {
