@@ -92,27 +92,60 @@ void MmPeaks::cached(Member member, std::int64_t pages, const Instant &at) {
 
 void MmPeaks::sharer_born(int host_tgid, const Members &exact, std::uint64_t t_ns) {
     forget_sharer(host_tgid);
-    if (sharers_.size() < kMostSharers) sharers_.push_back({host_tgid, own_.since(t_ns), exact, std::nullopt});
+    if (sharers_.size() < kMostSharers) {
+        sharers_.push_back({{exact, std::nullopt}, host_tgid, own_.since(t_ns)});
+    } else {
+        more_sharers_[host_tgid] = {exact, std::nullopt};
+    }
 }
 
 void MmPeaks::sharer_ended(int host_tgid, const Members &exact, const Members &at_start) {
     const auto found = std::find_if(sharers_.begin(), sharers_.end(),
                                     [&](const SharerPeaks &each) { return each.host_tgid == host_tgid; });
+    const auto more = more_sharers_.find(host_tgid);
     if (found != sharers_.end()) {
         found->last = exact;
+    } else if (more != more_sharers_.end()) {
+        more->second.last = exact;
     } else if (sharers_.size() < kMostSharers) {
-        sharers_.push_back({host_tgid, own_, at_start, exact});
+        sharers_.push_back({{at_start, exact}, host_tgid, own_});
+    } else {
+        more_sharers_[host_tgid] = {at_start, exact};
     }
 }
 
 void MmPeaks::forget_sharer(int host_tgid) {
     std::erase_if(sharers_, [&](const SharerPeaks &each) { return each.host_tgid == host_tgid; });
+    more_sharers_.erase(host_tgid);
 }
 
-const SharerPeaks *MmPeaks::sharer(int host_tgid) const {
-    for (const SharerPeaks &each : sharers_)
-        if (each.host_tgid == host_tgid) return &each;
-    return nullptr;
+void MmPeaks::show_life(int host_tgid, MmView &view) const {
+    const auto show = [&view](const SharerLife &life) {
+        view.at_start = life.at_start;
+        if (life.last) view.last = *life.last;
+    };
+    for (const SharerPeaks &each : sharers_) {
+        if (each.host_tgid != host_tgid) continue;
+        show(each);
+        view.extremes = each.peaks.extremes();
+        return;
+    }
+    const auto more = more_sharers_.find(host_tgid);
+    if (more == more_sharers_.end()) return;
+    show(more->second);
+    // The process held this at its birth and at its end. The extremes of the mm bound what it held in between.
+    const Members &start = view.at_start;
+    const Members &last = view.last;
+    Extremes &extremes = view.extremes;
+    extremes.lossy = true;
+    extremes.most.from = std::max(start.rss(), last.rss());
+    extremes.most.members = start.rss() > last.rss() ? start : last;
+    extremes.least.to = std::min(start.rss(), last.rss());
+    extremes.least.members = start.rss() > last.rss() ? last : start;
+    for (const Member member : kAllMembers) {
+        extremes.each_most[member] = std::max(start[member], last[member]);
+        extremes.each_least[member] = std::min(start[member], last[member]);
+    }
 }
 
 void MmPeaks::summed(std::int64_t pages) {

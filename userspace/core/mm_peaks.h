@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <vector>
 
 #include "peaks.h"
@@ -15,12 +17,16 @@ struct AllPeaks : Peaks {
     std::size_t need_resync = 0;  ///< number of mms that need a resync
 };
 
-/// The extremes of an mm while one of the processes that share it lived.
-struct SharerPeaks {
-    int host_tgid = 0;
-    Peaks peaks;
+/// The life of one of the processes that share an mm.
+struct SharerLife {
     Members at_start;             ///< exact at the birth of the process
     std::optional<Members> last;  ///< exact at its end; nullopt: it lives
+};
+
+/// The extremes of an mm while one of the processes that share it lived.
+struct SharerPeaks : SharerLife {
+    int host_tgid = 0;
+    Peaks peaks;
 };
 
 /// Passes each step of an mm's rss to the peaks of the mm and to those of all mms. So the share of the mm in the sum of
@@ -76,8 +82,9 @@ class MmPeaks {
     /// A process has ended that shared the mm, while others live in it.
     void sharer_ended(int host_tgid, const Members &exact, const Members &at_start);
     void forget_sharer(int host_tgid);
-    /// Null for a process that did not share the mm, or shares it with more than kMostSharers others.
-    const SharerPeaks *sharer(int host_tgid) const;
+    /// Sets what `view` shows of the life of this process, if it shares or shared the mm with others: at_start, last
+    /// and the extremes. Those of a process beyond the first kMostSharers are bounds, and marked so.
+    void show_life(int host_tgid, MmView &view) const;
 
   private:
     template <class Use>
@@ -93,8 +100,9 @@ class MmPeaks {
     static constexpr std::size_t kMostSharers = 32;
 
     Peaks own_;
-    std::vector<SharerPeaks> sharers_;  ///< including those that have ended, until forget_sharer()
-    AllPeaks *all_;                     ///< null after close() and detach()
+    std::vector<SharerPeaks> sharers_;        ///< including those that have ended, until forget_sharer()
+    std::map<int, SharerLife> more_sharers_;  ///< those beyond kMostSharers, by host TGID
+    AllPeaks *all_;                           ///< null after close() and detach()
 };
 
 /// `thread` scheme: the step of an update, in the lane of what its task caches of this member.

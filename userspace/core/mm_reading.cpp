@@ -284,14 +284,10 @@ MmView MmAccount::view_settled(int host_tgid) const {
     out.resyncs = resyncs_;
     out.rss_min = {rss_min_};
     out.rss_max = {rss_max_};
-    const SharerPeaks *const sharer = host_tgid == 0 ? nullptr : peaks_.sharer(host_tgid);
-    out.extremes = sharer != nullptr ? sharer->peaks.extremes() : peaks_.extremes();
-    out.extremes.summed = options_.counting && options_.scheme != Scheme::Plain;
     out.last = torn_down ? last : out.exact();
-    if (sharer != nullptr) {
-        out.at_start = sharer->at_start;
-        if (sharer->last) out.last = *sharer->last;
-    }
+    out.extremes = peaks_.extremes();
+    if (host_tgid != 0) peaks_.show_life(host_tgid, out);
+    out.extremes.summed = options_.counting && options_.scheme != Scheme::Plain;
     return out;
 }
 

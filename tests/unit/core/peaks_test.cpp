@@ -395,6 +395,32 @@ TEST(Peaks, OfAProcessThatSharesItsMmAreOfItsOwnLife) {
     EXPECT_EQ(scene.oracle.ledger().view(scene.root->mm->address)->extremes.most.to, scene.root->mm->rss_most);
 }
 
+/// Beyond a number of them, what is known of each is its start and its end.
+TEST(Peaks, OfVeryManyThatShareAnMmAreMarkedBounds) {
+    OneCpu scene;
+    scene.touch(*scene.root, 300);
+    const Pages most = scene.root->mm->rss_most;
+    constexpr int kMany = 40;
+    for (int i = 0; i < kMany; ++i) {
+        scene.kernel.fork_sharing(*scene.root);
+        scene.kernel.settle();
+        scene.touch(*scene.kernel.tasks().back(), 1);
+    }
+    scene.feed();
+    const Ledger &ledger = scene.oracle.ledger();
+    ASSERT_EQ(ledger.groups().size(), kMany + 1U);
+    int bounds = 0;
+    for (const GroupView &group : ledger.groups()) {
+        if (group.host_tgid == scene.root->group->tgid) continue;
+        const MmView view = ledger.view(scene.root->mm->address, group.host_tgid).value();
+        EXPECT_GE(view.at_start.rss(), most) << "not the start of the mm";
+        EXPECT_GE(view.extremes.most.from, view.at_start.rss());
+        EXPECT_LE(view.extremes.most.from, view.last.rss());
+        bounds += view.extremes.lossy ? 1 : 0;
+    }
+    EXPECT_EQ(bounds, kMany - 32);
+}
+
 /// Pauses the sum over all mms, but not the peak of the process that goes on.
 TEST(Peaks, OfTheTreeAreNoLowerThanThatOfOneProcess) {
     OneCpu scene;
