@@ -3,6 +3,7 @@
 
 #include <xxhash.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <memory>
 #include <new>
@@ -67,6 +68,7 @@ std::optional<Bytes> unpack_payload(const ChunkInfo &info, std::string_view payl
     if (info.raw == info.stored) return Bytes(payload);
     Bytes raw(info.raw, '\0');
     const std::size_t size = ZSTD_decompress(raw.data(), raw.size(), payload.data(), payload.size());
+    if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation) throw std::bad_alloc();  // the file may be whole
     if (ZSTD_isError(size) != 0 || size != raw.size()) return std::nullopt;
     return raw;
 }
