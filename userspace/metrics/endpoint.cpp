@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -56,8 +58,12 @@ struct AddressesEnd {
 
 Error cannot_listen(const std::string &address, int err) {
     const bool denied = err == EACCES || err == EPERM;
-    return {denied ? Kind::Denied : Kind::Io, fmt::format("cannot listen on {}: {}", address, std::strerror(err)), err,
-            denied ? "use a port of at least 1024" : ""};
+    const bool taken = err == EADDRINUSE || err == EADDRNOTAVAIL;
+    return {denied || taken ? Kind::Denied : Kind::Io,
+            fmt::format("cannot listen on {}: {}", address, std::strerror(err)), err,
+            denied  ? "use a port of at least 1024"
+            : taken ? "use another port, or an address of this machine"
+                    : ""};
 }
 
 core::Result<Fd> listening_socket(const addrinfo &at, const std::string &address) {
@@ -114,12 +120,14 @@ core::Result<Fd> listen_on(const std::string &address) {
     std::string host = address.substr(0, colon);
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     const std::string port = address.substr(colon + 1);
+    std::uint16_t number = 0;  // getaddrinfo() takes larger ones modulo 2^16
+    const auto [end, wrong] = std::from_chars(port.data(), port.data() + port.size(), number);
+    if (wrong != std::errc() || end != port.data() + port.size()) return bad;
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV;
     addrinfo *found = nullptr;
-    if (port.empty() || getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &found) != 0)
-        return bad;
+    if (getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &found) != 0) return bad;
     const std::unique_ptr<addrinfo, AddressesEnd> list(found);
     return listening_socket(*list, address);
 }
