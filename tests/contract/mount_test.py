@@ -689,7 +689,7 @@ class Directories(MountTest):
                     self.assertEqual(self.readable(name, other.gr_gid), theirs)
                     self.assertEqual(self.readable(name, NOBODY), anyones)
                 self.assertEqual(rsslag_umount(self.directory).status, 0)
-        for args in (['--mode', '0666'], ['--mode', '0555'], ['--mode', '9'], ['--mode', '04444'], ['--mode', ''],
+        for args in (['--mode', '0666'], ['--mode', '0555'], ['--mode', '9'], ['--mode', '04444'], ['--mode', '0'], ['--mode', '0404'], ['--mode', ''],
                      ['--group', 'no-such-group'], ['--group', '']):
             assert_one_error_line(self, rsslag_mount(self.directory, *args), 2)
         self.assertFalse(self.directory.exists())

@@ -208,12 +208,13 @@ class Serve(TracingTest):
                 self.assertEqual(process.wait(contract.TIMEOUT), 0)
 
     def test_what_cannot_be(self):
-        for words in (('--listen', 'nonsense'), ('--listen', '127.0.0.1:http'), ('--by', 'tid'), ('--top', '0'),
+        for words in (('--listen', 'nonsense'), ('--listen', '127.0.0.1:http'), ('--listen', '127.0.0.1:65536'),
+                      ('--listen', '127.0.0.1:+80'), ('--listen', '127.0.0.1:'), ('--by', 'tid'), ('--top', '0'),
                       ('--max-age', 'soon')):
             assert_one_error_line(self, rsslag('serve', *words), 2)
         assert_one_error_line(self, rsslag('serve', '--', 'true'), 2)
         with Serving('--listen', '127.0.0.1:0') as serving:
-            assert_one_error_line(self, rsslag('serve', '--listen', f'127.0.0.1:{serving.port}'), 1)
+            assert_one_error_line(self, rsslag('serve', '--listen', f'127.0.0.1:{serving.port}'), 3)
 
 
 # For each line of input it touches 40 MB, in small pages, and unmaps them.
@@ -363,6 +364,7 @@ class TextFile(TracingTest):
             self.assertEqual(exact_of(text, comm=process['comm']), process['exact']['rss'] * PAGE)
             self.assertEqual(os.listdir(directory), ['rsslag.prom'])
             self.assertEqual(os.stat(path).st_mode & 0o777, 0o666 & ~umask())
+            assert_one_error_line(self, rsslag('top', '--once', '--format', 'prometheus', '-o', ''), 2)
             printed = rsslag('top', '--once', '--format', 'prometheus')
             self.assertEqual({name for name, _, _ in samples(printed.out)}, {name for name, _, _ in samples(text)})
 

@@ -26,7 +26,7 @@ core::Error bad(const std::string &what, const std::string &remedy) {
 std::optional<mode_t> read_mode(const std::string &text) {
     if (text.empty() || text.size() > 4 || text.find_first_not_of("04") != std::string::npos) return std::nullopt;
     const auto mode = static_cast<mode_t>(std::stoul(text, nullptr, 8));
-    return mode <= 0444 ? std::optional(mode) : std::nullopt;
+    return mode == 0444 || mode == 0440 || mode == 0400 ? std::optional(mode) : std::nullopt;
 }
 
 core::Result<system::MountOptions> options_of(const Typed &typed) {

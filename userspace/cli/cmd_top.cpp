@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "command_line.h"
 #include "commands.h"
 #include "core/duration.h"
 #include "exit_status.h"
@@ -106,7 +107,8 @@ Run add_top(CLI::App &app, const Common &common) {
         command->add_flag("--json", options->json, "Print JSON (rsslag.top/1), one line per table");
     command->add_option("--format", options->typed.format, "text, json or prometheus; prometheus requires --once")
         ->excludes(json);
-    command->add_option("-o,--output", options->output, "With --once: write to FILE, which is replaced atomically");
+    command->add_option("-o,--output", options->output, "With --once: write to FILE, which is replaced atomically")
+        ->check(file_name);
     command->add_option("--sort", options->typed.sort, "Sort by lag, exact, cached or name")->capture_default_str();
     command
         ->add_option("--rows,--top", options->rows,

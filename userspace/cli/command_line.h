@@ -23,6 +23,11 @@ std::vector<std::string> split(int argc, char **argv, std::vector<std::string> &
 core::Result<std::vector<std::string>> with_command(const CLI::App &app, std::vector<std::string> arguments,
                                                     bool has_command);
 
+/// For CLI::Option::check(): the error of a file name; "" if it is not empty.
+inline std::string file_name(const std::string &typed) {
+    return typed.empty() ? "'' is not a file name" : "";
+}
+
 /// The error to report for arguments that the parser rejected with `error`. `typed`: the arguments as typed.
 core::Error usage_error(const CLI::App &app, const std::vector<std::string> &typed, const CLI::ParseError &error);
 
