@@ -253,6 +253,22 @@ class Fleet(TracingTest):
                     *(queries[name] for name in ('worst lag', 'peak by release', 'who grows', 'losses', 'regressions')))
                 self.check(answers)
 
+    def test_duckdb_reads_names_that_only_a_later_file_quotes(self):
+        duckdb = DuckDb()
+        if duckdb.missing:
+            self.skipTest(duckdb.missing)
+        names = {'plain', 'a,b', 'a"b'}
+        with tempfile.TemporaryDirectory(prefix='rsslag-fleet-') as directory:
+            for number, name in enumerate(sorted(names, reverse=True)):
+                script = f'import ctypes; ctypes.CDLL(None).prctl(15, {name.encode()!r}); memory = bytearray(1 << 20)'
+                path, out = f'{directory}/{number}.rsslag', f'{directory}/{number}.csv'
+                for words in (('record', '-o', path, '--', contract.interpreter(), '-S', '-E', '-c', script),
+                              ('export', '--format', 'csv', '-o', out, path)):
+                    self.assertEqual(rsslag(*words).status, 0)
+            load = blocks('load')['csv'].replace("'fleet/", f"'{directory}/")
+            *_, answer = duckdb.ask(table(), load, 'SELECT DISTINCT comm FROM "rows" WHERE comm IS NOT NULL')
+        self.assertLessEqual(names, {row['comm'] for row in answer})
+
     @unittest.skipUnless(shutil.which('sqlite3'), 'there is no sqlite3')
     def test_sqlite(self):
         done = subprocess.run(['sh', '-c', shell_block('SQLite')], cwd=self.directory, capture_output=True, text=True, check=False,
