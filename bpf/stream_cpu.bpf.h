@@ -7,7 +7,7 @@
 /* Returns the address as a pointer from which programs may load; the kernel handles faults (6.2, a35b9af4ec2c). Cheaper
  * than a probe read. Not declared as extern: to find such a function, libbpf would read all types of the kernel and, where it
  * is missing, search the modules, which requires CAP_SYS_ADMIN. */
-static void *(*const bpf_rdonly_cast)(const void *address, u32 type) = (void *)RSSLAG_RDONLY_CAST;
+static void *(*const rdonly_cast)(const void *address, u32 type) = (void *)RSSLAG_RDONLY_CAST;
 
 /* The BTF ids of struct refcount_struct, pt_regs and task_struct in the running kernel. CO-RE cannot provide them, because
  * userspace passes libbpf a file with only some of the kernel's types, which have other ids there. */
@@ -15,7 +15,7 @@ const volatile rsslag_u32 refcount_type, registers_type, task_type;
 
 static __always_inline s32 load_s32(u64 address)
 {
-    struct refcount_struct *number = bpf_rdonly_cast((void *)address, refcount_type);
+    struct refcount_struct *number = rdonly_cast((void *)address, refcount_type);
 
     return number->refs.counter;
 }
@@ -25,7 +25,7 @@ static __always_inline s32 load_s32(u64 address)
  * search. */
 static __always_inline u64 mm_of(struct task_struct *task)
 {
-    return key_of(((struct task_struct *)bpf_rdonly_cast(task, task_type))->mm);
+    return key_of(((struct task_struct *)rdonly_cast(task, task_type))->mm);
 }
 
 struct counter {
@@ -53,7 +53,7 @@ static __always_inline struct counter counter_of(struct mm_struct *mm, u32 membe
 static __always_inline bool within_frame(const void *ctx, const struct rsslag_fault_slot *slot)
 {
     u64 frame = FAULT_FRAME(slot);
-    struct pt_regs *regs = bpf_rdonly_cast((void *)frame, registers_type);
+    struct pt_regs *regs = rdonly_cast((void *)frame, registers_type);
 
     return address_of(key_of(ctx)) < frame && regs->REGS_IP == slot->ip && regs->sp == slot->sp;
 }
