@@ -18,7 +18,8 @@ inline constexpr bool kSanitized = false;
 /// RSSLAG_TEST_TIMES: a factor.
 inline int runs(int count) {
     if (const char *times = std::getenv("RSSLAG_TEST_TIMES")) return count * std::atoi(times);
-    return kSanitized ? (count + 9) / 10 : count;
+    if (kSanitized) return (count + 9) / 10;
+    return std::getenv("RSSLAG_TEST_LONG") != nullptr ? count : (count + 1) / 2;
 }
 
 /// RSSLAG_TEST_SEED: the first seed, to repeat a failure.
