@@ -9,6 +9,7 @@ import resource
 import shutil
 import socket
 import struct
+import subprocess
 import tempfile
 import unittest
 
@@ -47,7 +48,7 @@ class Files(unittest.TestCase):
     def setUpClass(cls):
         cls.directory = tempfile.mkdtemp(prefix='rsslag-contract-')
         cls.addClassCleanup(shutil.rmtree, cls.directory)
-        cls.path = os.path.join(cls.directory, 'file')
+        cls.path = cls.other_path = os.path.join(cls.directory, 'file')
         with open(cls.path, 'wb') as file:
             for _ in range(FILE // 65536):
                 file.write(b'x' * 65536)
@@ -71,11 +72,13 @@ class Files(unittest.TestCase):
             flags = mmap.MAP_PRIVATE if private else mmap.MAP_SHARED
             with open(cls.path, 'rb') as file:
                 cls.kept.append(mmap.mmap(file.fileno(), mmap.PAGESIZE, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ))
-                for size in touched:
+            for i, size in enumerate(touched):
+                with open(cls.other_path if i % 2 else cls.path, 'rb') as file:
                     memory = mmap.mmap(file.fileno(), FILE, flags=flags, prot=mmap.PROT_READ)
                     touch(memory, size)
                     cls.kept.append(memory)
-                if locked:
+            if locked:
+                with open(cls.other_path, 'rb') as file:
                     libc = ctypes.CDLL(None, use_errno=True)
                     libc.mmap.restype = ctypes.c_void_p
                     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
@@ -84,6 +87,21 @@ class Files(unittest.TestCase):
                         raise OSError(ctypes.get_errno(), 'mmap')
         with child_with(prepare) as pid:
             yield pid
+
+    @contextlib.contextmanager
+    def overlay(self):
+        """Meanwhile other_path is the path of the file in an overlay. Its device and inode are others, its pages are the same."""
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as below, tempfile.TemporaryDirectory(prefix='rsslag-contract-') as at:
+            mounted = subprocess.run(['mount', '-t', 'overlay', 'overlay', '-o', f'lowerdir={self.directory}:{below}', at],
+                                     stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            if mounted.returncode != 0:
+                self.skipTest(f'no overlay can be mounted here: {mounted.stderr.strip()}')
+            try:
+                type(self).other_path = os.path.join(at, 'file')
+                yield
+            finally:
+                type(self).other_path = self.path
+                subprocess.run(['umount', at], stdin=subprocess.DEVNULL, check=True)
 
     def assert_kb(self, pid, kb):
         self.assertAlmostEqual(sums(self, pid)['droppable_file_kb'] - self.usual, kb, delta=SLACK_KB)
@@ -101,6 +119,15 @@ class Files(unittest.TestCase):
     def test_half_of_a_file_that_is_mapped_twice_counts_once(self):
         with self.child(FILE // 2, FILE // 2) as pid:
             self.assert_kb(pid, FILE // 2048)
+
+    def test_a_file_that_is_also_mapped_in_an_overlay_counts_once(self):
+        with self.overlay(), self.child(FILE, FILE, FILE // 2) as pid:
+            self.assertGreaterEqual(smaps_sum(pid, 'Rss'), 5 * FILE // 2048)
+            self.assert_kb(pid, FILE // 1024)
+
+    def test_pages_that_a_mapping_in_an_overlay_locks_do_not_count(self):
+        with self.overlay(), self.child(FILE, locked=True) as pid:
+            self.assert_kb(pid, 0)
 
     def test_pages_that_another_mapping_locks_do_not_count(self):
         soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)

@@ -128,11 +128,11 @@ class FilePagesReader {
     }
 
   private:
-    bool read(std::uint64_t start, std::uint64_t end, const std::function<void(std::uint64_t)> &found) {
+    bool read(std::uint64_t start, std::uint64_t end, const procfs::FilePages::Found &found) {
         if (!opened_) opened_ = procfs::PageReader::open(process_, page_size_);
         if (!*opened_) return false;
         const auto stop = (*opened_)->visit(start, end, budget_, [&](const procfs::PageReader::Page &page) {
-            if (page.entry.present() && page.entry.of_file()) found(page.address);
+            if (page.entry.present() && page.entry.of_file()) found(page.address, page.entry.frame());
         });
         return stop && *stop == procfs::PageStop::Done;
     }
@@ -176,6 +176,14 @@ core::Result<procfs::Devices> devices_here() {
     mark_rootfs(*mounts);
     devices.add(*mounts);
     return devices;
+}
+
+bool sees_overlay(pid_t pid) {
+    const auto process = procfs::Process::open(pid);
+    if (!process) return false;
+    procfs::Devices devices;
+    add_mounts(*process, devices);
+    return !devices.stacked.empty();
 }
 
 std::string error_text(const Error &error) {

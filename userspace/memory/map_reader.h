@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,6 +20,9 @@ namespace rsslag::memory {
 /// The devices of all mounts in rsslag's own mount namespace, and of the kernel's internal tmpfs. Kind::Corrupt if
 /// mountinfo is malformed, else errors as procfs::Process::read().
 core::Result<procfs::Devices> devices_here();
+
+/// Whether an overlay is mounted in the mount namespace of this process; false if that cannot be read.
+bool sees_overlay(pid_t pid);
 
 /// Reads exact counters of a process before and after a walk of its mappings.
 using ReadAround = std::function<core::Result<core::ProcessReading>(const procfs::Process &, const procfs::WalkHere &)>;

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <functional>
 #include <optional>
 #include <queue>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -105,9 +107,10 @@ std::optional<std::uint64_t> counted_again(const std::vector<MappedPart> &parts,
         for (; range != twice.end() && range->first < part.end; ++range) {
             const std::uint64_t from = std::max(range->first, part.begin) - part.begin;
             const std::uint64_t to = std::min(range->second, part.end) - part.begin;
-            const bool read = pages.visit(part.address + from * 1024, part.address + to * 1024, [&](std::uint64_t at) {
-                held.emplace_back(part.begin * 1024 + (at - part.address), !part.locked);
-            });
+            const bool read =
+                pages.visit(part.address + from * 1024, part.address + to * 1024, [&](std::uint64_t at, std::uint64_t) {
+                    held.emplace_back(part.begin * 1024 + (at - part.address), !part.locked);
+                });
             if (!read) return std::nullopt;
         }
     }
@@ -120,7 +123,61 @@ std::optional<std::uint64_t> counted_again(const std::vector<MappedPart> &parts,
     return static_cast<std::uint64_t>(pages.page_size.kb(core::Pages{again}).n);
 }
 
-std::uint64_t clean_pages(std::vector<MappedPart> &parts, const FilePages &pages) {
+using File = std::vector<MappedPart>;
+
+/// Pages of an overlay's file are those of a file below it, which may be mapped by another path. Returns how many kB
+/// the sum over the files contains too often for this reason, at least. 0 without frame numbers.
+std::uint64_t counted_by_other_files(const std::vector<const File *> &files, const FilePages &pages) {
+    struct Held {
+        std::uint64_t frame = 0;
+        std::size_t file = 0;
+        bool counts = false;
+        auto operator<=>(const Held &) const = default;
+    };
+    std::vector<Held> held;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        for (const MappedPart &part : *files[i]) {
+            bool numbered = true;
+            const std::uint64_t end = part.address + (part.end - part.begin) * 1024;
+            const bool read = pages.visit(part.address, end, [&](std::uint64_t, std::uint64_t frame) {
+                held.push_back({frame, i, !part.locked});
+                numbered = numbered && frame != 0;
+            });
+            if (!read || !numbered) return 0;
+        }
+    }
+    std::sort(held.begin(), held.end());
+    std::uint64_t again = 0;
+    std::vector<bool> shares(files.size());
+    for (std::size_t i = 0; i < held.size();) {
+        const std::uint64_t frame = held[i].frame;
+        const std::size_t first = i;
+        std::uint64_t counting = 0;  // files whose sums contain this page
+        bool locked = false;
+        while (i < held.size() && held[i].frame == frame) {
+            const std::size_t file = held[i].file;
+            const bool counts = held[i].counts;  // in all parts of this file: false sorts first
+            while (i < held.size() && held[i].frame == frame && held[i].file == file)
+                ++i;
+            counting += counts ? 1 : 0;
+            locked = locked || !counts;
+        }
+        again += counting - (locked || counting == 0 ? 0 : 1);
+        if (held[first].file == held[i - 1].file) continue;
+        for (std::size_t each = first; each < i; ++each)
+            shares[held[each].file] = true;
+    }
+    again = static_cast<std::uint64_t>(pages.page_size.kb(core::Pages{static_cast<std::int64_t>(again)}).n);
+    std::uint64_t dirty = 0;  // all of these may be among the pages that count again
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        if (!shares[i]) continue;
+        for (const MappedPart &part : *files[i])
+            dirty += part.dirty;
+    }
+    return again - std::min(again, dirty);
+}
+
+std::uint64_t clean_pages(File &parts, const FilePages &pages) {
     std::ranges::sort(parts, {}, &MappedPart::begin);
     const std::uint64_t most = most_pages(parts);
     const std::vector<FileRange> twice = covered_twice(parts);
@@ -159,7 +216,9 @@ bool is_of_driver(const Mapping &mapping) {
 
 Droppable droppable(const std::vector<Mapping> &mappings, const Devices &devices, const FilePages &pages) {
     Droppable all;
-    std::unordered_map<std::string, std::vector<MappedPart>> files;
+    std::unordered_map<std::string, File> files;
+    std::set<std::string_view> file_systems;
+    bool stacked = false;
     for (const Mapping &mapping : mappings) {
         all.anon += anonymous(mapping);
         const Kilobytes of_file = or_zero(mapping.fields.rss) - or_zero(mapping.fields.anonymous);
@@ -172,9 +231,18 @@ Droppable droppable(const std::vector<Mapping> &mappings, const Devices &devices
         if (!part.locked) part.clean = static_cast<std::uint64_t>(clean);
         if (!part.locked) part.dirty = static_cast<std::uint64_t>(of_file.n - clean);
         files[file_of(mapping)].push_back(part);
+        file_systems.insert(mapping.device);
+        stacked = stacked || devices.stacked.contains(mapping.device);
     }
-    for (auto &[file, parts] : files)
-        all.file += Kilobytes{static_cast<std::int64_t>(clean_pages(parts, pages))};
+    std::uint64_t clean = 0;
+    std::vector<const File *> each;
+    for (auto &[file, parts] : files) {
+        clean += clean_pages(parts, pages);
+        each.push_back(&parts);
+    }
+    if (stacked && file_systems.size() > 1 && pages.visit)
+        clean -= std::min(clean, counted_by_other_files(each, pages));
+    all.file = Kilobytes{static_cast<std::int64_t>(clean)};
     return all;
 }
 

@@ -23,7 +23,8 @@ struct Droppable {
 bool is_of_driver(const Mapping &mapping);
 
 /// Computes Droppable from smaps. `pages` finds the clean pages that two mappings of a file share, which count once.
-/// Without it, the result is the largest number of distinct pages that the ranges and counts of the mappings allow.
+/// Without it, the result is the largest number of distinct pages that the ranges and counts of the mappings allow. If
+/// `pages` has frame numbers, a file that is mapped by its path in an overlay and by its path below counts once, too.
 Droppable droppable(const std::vector<Mapping> &mappings, const Devices &devices, const FilePages &pages = {});
 
 }  // namespace rsslag::procfs

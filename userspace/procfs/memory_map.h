@@ -129,11 +129,13 @@ struct MapSums {
     core::Kilobytes private_total() const { return private_clean + private_dirty; }
 };
 
-/// Finds the file pages that are present, by the entries of pagemap. visit() calls `found` with the address of each
-/// page from `start` to `end` and returns false if the entries cannot be read. visit may be empty.
+/// Finds the file pages that are present, by the entries of pagemap. visit() calls `found` with the address and the
+/// frame number of each page from `start` to `end` and returns false if the entries cannot be read. The frame number is
+/// 0 without CAP_SYS_ADMIN. visit may be empty.
 struct FilePages {
+    using Found = std::function<void(std::uint64_t address, std::uint64_t frame)>;
     core::PageSize page_size;
-    std::function<bool(std::uint64_t start, std::uint64_t end, const std::function<void(std::uint64_t)> &found)> visit;
+    std::function<bool(std::uint64_t start, std::uint64_t end, const Found &found)> visit;
 };
 
 /// The sums over the mappings of a process. `pages` is used for file ranges that are mapped more than once.

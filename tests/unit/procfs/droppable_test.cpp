@@ -106,10 +106,10 @@ TEST(Droppable, AsksWhichPagesAreThereWhereAFileIsMappedTwice) {
         asked.clear();
         return droppable(mappings, kMounted,
                          {{4096},
-                          [&](std::uint64_t start, std::uint64_t end, const std::function<void(std::uint64_t)> &found) {
+                          [&](std::uint64_t start, std::uint64_t end, const FilePages::Found &found) {
                               asked.emplace_back(start, end);
                               for (std::int64_t kb = 0; kb < held; kb += 4)
-                                  found(start + static_cast<std::uint64_t>(kb) * 1024);
+                                  found(start + static_cast<std::uint64_t>(kb) * 1024, 0);
                               return held >= 0;
                           }})
             .file;
@@ -128,6 +128,42 @@ TEST(Droppable, AsksWhichPagesAreThereWhereAFileIsMappedTwice) {
     mappings[1].vm_flags = "rd";
     held = -1;
     EXPECT_EQ(of_file(), Kilobytes{300}) << "without pagemap the upper bound remains";
+}
+
+/// Each mapping holds the frames from `first` on.
+TEST(Droppable, CountsAPageOnceThatAnOverlayShowsAgain) {
+    Devices devices = kMounted;
+    devices.others.insert("00:40");
+    devices.stacked.insert("00:40");
+    std::vector<Mapping> mappings{mapped({"/below/f", 0, 400, 400}),
+                                  mapped({"/f", 0, 400, 200, 0, 0, "rd", "00:40", 99}),
+                                  mapped({"/f", 0, 400, 200, 0, 0, "rd", "00:40", 99})};
+    std::vector<std::uint64_t> first{1000, 1000, 1000};
+    for (std::size_t i = 0; i < mappings.size(); ++i)
+        mappings[i].start = (i + 1) << 28;
+    const auto of_file = [&](const Devices &mounted) {
+        const auto visit = [&](std::uint64_t start, std::uint64_t /*end*/, const FilePages::Found &found) {
+            const std::size_t i = (start >> 28) - 1;
+            const auto pages = static_cast<std::uint64_t>(mappings[i].fields.rss->n / 4);
+            for (std::uint64_t page = 0; page < pages; ++page)
+                found(start + page * 4096, first[i] == 0 ? 0 : first[i] + page);
+            return true;
+        };
+        return droppable(mappings, mounted, {{4096}, visit}).file;
+    };
+    EXPECT_EQ(of_file(devices), Kilobytes{400});
+    EXPECT_EQ(of_file(kMounted), Kilobytes{600}) << "without an overlay two files have no page in common";
+    first = {1000, 1075, 1075};
+    EXPECT_EQ(of_file(devices), Kilobytes{500}) << "25 of the 50 pages are also in the first mapping";
+    mappings[0].fields.private_dirty = Kilobytes{40};
+    mappings[0].fields.shared_clean = Kilobytes{360};
+    EXPECT_EQ(of_file(devices), Kilobytes{500}) << "10 of the 25 pages may be dirty, and are not counted";
+    mappings[0].vm_flags = "rd lo";
+    EXPECT_EQ(of_file(devices), Kilobytes{100});
+    first = {0, 0, 0};
+    mappings[0] = mapped({"/below/f", 0, 400, 400});
+    mappings[0].start = 1 << 28;
+    EXPECT_EQ(of_file(devices), Kilobytes{600}) << "without frame numbers the upper bound remains";
 }
 
 TEST(Droppable, IsNoPageThatAnotherMappingLocks) {
