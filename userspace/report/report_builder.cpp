@@ -284,7 +284,9 @@ void ReportBuilder::State::put_shares(Over &each) const {
 
 void ReportBuilder::State::end_image(Reported &entry) {
     auto image = growth.take(entry.process.pid, std::exchange(entry.mm, 0));
-    if (image) entry.process.images.push_back(std::move(*image));
+    if (!image) return;
+    image->parts_approximate = image->parts_approximate || entry.process.extremes.lossy;
+    entry.process.images.push_back(std::move(*image));
 }
 
 /// From now on the PID may belong to another process or, after the first exec of a fork, to the fork's own programs.

@@ -626,6 +626,23 @@ TEST(PeakText, NamesProcessesThatShareOneMemory) {
         << "without the tree there are no rows of processes";
 }
 
+/// Records after the last tick are in the amounts of the mappings, not in the growth.
+TEST(Report, MarksTheGrowthByMappingOfARecordingWithoutItsEnd) {
+    for (const bool complete : {true, false}) {
+        exporters::test::Recorded all = whole(with_rows({exporters::test::tick(2 * kSecond, 10, 200, 100)}));
+        exporters::TickRow &row = std::get<exporters::TickRow>(all.rows.at(0));
+        for (const core::State state : {core::State::Running, core::State::Exited}) {
+            row.state = state;
+            row.at.mm = 77;
+            all.ending.complete = complete;
+            const Report report = report_of(all);
+            const auto &images = report.processes.at(0).images;
+            ASSERT_EQ(images.size(), 1U);
+            EXPECT_EQ(images[0].parts_approximate, !complete && state == core::State::Running);
+        }
+    }
+}
+
 TEST(ReportText, NamesWhatIsMissing) {
     exporters::test::Recorded all = recorded();
     all.ending.complete = false;
