@@ -26,6 +26,10 @@ function(use_pch target name)
 endfunction()
 
 add_pch(rsslag_pch LIBRARIES fmt::fmt rsslag_hardening HEADERS ${pch_headers})
+add_pch(rsslag_pch_size LIBRARIES fmt::fmt rsslag_hardening HEADERS ${pch_headers})
+if(RSSLAG_PCH)
+    target_compile_options(rsslag_pch_size PRIVATE ${optimise_size})
+endif()
 # GCC uses a precompiled header only with the same flag for position-independent code (-fPIE or -fPIC).
 if(RSSLAG_PCH AND with_library)
     add_pch(rsslag_pch_pic LIBRARIES fmt::fmt rsslag_hardening HEADERS ${pch_headers})
