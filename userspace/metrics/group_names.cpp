@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "metrics/group_names.h"
 
+#include <algorithm>
 #include <array>
 
 #include "procfs/process.h"
@@ -13,6 +14,12 @@ constexpr std::array kAll{By::Comm, By::Exe, By::User, By::Cgroup, By::Unit};
 
 /// The group of processes whose group name cannot be read.
 constexpr const char *kUnknown = "unknown";
+
+/// Units of these types have processes (systemd.exec(5), systemd.scope(5)).
+bool is_unit_with_processes(std::string_view name) {
+    constexpr std::array<std::string_view, 5> kTypes{".service", ".scope", ".socket", ".mount", ".swap"};
+    return std::ranges::any_of(kTypes, [&](std::string_view type) { return name.ends_with(type); });
+}
 
 }  // namespace
 
@@ -39,7 +46,7 @@ std::string unit_of(std::string_view cgroup) {
     while (!cgroup.empty()) {
         const std::size_t slash = cgroup.rfind('/');
         const std::string_view part = cgroup.substr(slash == std::string_view::npos ? 0 : slash + 1);
-        if (part.ends_with(".service") || part.ends_with(".scope")) return std::string(part);
+        if (is_unit_with_processes(part)) return std::string(part);
         if (slice.empty() && part.ends_with(".slice")) slice = part;
         cgroup = cgroup.substr(0, slash == std::string_view::npos ? 0 : slash);
     }

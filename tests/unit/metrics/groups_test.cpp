@@ -103,6 +103,9 @@ TEST(GroupNames, FindTheUnitOfACgroup) {
     EXPECT_EQ(unit_of("/system.slice/ssh.service"), "ssh.service");
     EXPECT_EQ(unit_of("/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.scope"), "app-x.scope");
     EXPECT_EQ(unit_of("/system.slice/docker.service/inner/leaf"), "docker.service");
+    EXPECT_EQ(unit_of("/system.slice/var-lib-data.mount"), "var-lib-data.mount");
+    EXPECT_EQ(unit_of("/system.slice/dev-vda2.swap"), "dev-vda2.swap");
+    EXPECT_EQ(unit_of("/system.slice/app.socket"), "app.socket");
     EXPECT_EQ(unit_of("/user.slice/user-1000.slice"), "user-1000.slice");
     EXPECT_EQ(unit_of("/"), "none");
     EXPECT_EQ(unit_of(""), "none");
