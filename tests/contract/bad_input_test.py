@@ -51,6 +51,13 @@ class Words(unittest.TestCase):
         self.refused('doctor', '--nonsense', says=['--nonsense'])
         self.refused('demo', '--nonsense', says=['--nonsense'])
 
+    def test_an_option_that_is_given_twice(self):
+        self.refused('serve', '--listen', '127.0.0.1:1', '--listen', '127.0.0.1:2', says=['--listen can be given only once'])
+
+    def test_an_empty_directory_name(self):
+        for command in ('mount', 'umount'):
+            self.refused(command, '', says=["'' is not a path"])
+
     def test_an_unknown_command_is_named(self):
         self.refused('frobnicate', says=['frobnicate'])
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "command_line.h"
 #include "commands.h"
 #include "exit_status.h"
 #include "system/mount.h"
@@ -55,7 +56,8 @@ Run add_mount(CLI::App &app, const Common &common) {
     CLI::App *const command =
         app.add_subcommand("mount", "Provide exact RSS as files that any user may read, until umount");
     command->add_option("DIR", typed->directory, "The mount point: an empty directory, or a new one")
-        ->capture_default_str();
+        ->capture_default_str()
+        ->check(path);
     // Not a std::optional as the variable: CLI11 makes an empty value nullopt, and the value from a shell variable may
     // be empty by mistake.
     command->add_option_function<std::string>(
@@ -74,7 +76,7 @@ Run add_mount(CLI::App &app, const Common &common) {
 Run add_umount(CLI::App &app, const Common &common) {
     auto directory = std::make_shared<std::string>(kDirectory);
     CLI::App *const command = app.add_subcommand("umount", "Unmount the files of mount and unload their BPF programs");
-    command->add_option("DIR", *directory, "The mount point")->capture_default_str();
+    command->add_option("DIR", *directory, "The mount point")->capture_default_str()->check(path);
     return [directory, &common] {
         if (!common.command.empty()) return fail(bad("umount takes no -- CMD", ""));
         return ended(system::unmount_files(*directory));

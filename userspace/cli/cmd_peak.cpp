@@ -90,7 +90,7 @@ Run add_peak(CLI::App &app, const Common &common) {
     CLI::App *const command = app.add_subcommand("peak", "Run a command and print its exact peak RSS");
     command->add_flag("--json", options->json, "Print JSON (rsslag.peak/1), as the last line");
     command->add_flag("--tree", options->tree, "Also list each process");
-    command->add_option("-o,--output", options->output, "Write to FILE instead of stderr")->check(file_name);
+    command->add_option("-o,--output", options->output, "Write to FILE instead of stderr")->check(path);
     add_buffer_options(*command, options->trace);
     command->add_option("--mode", options->trace.mode, "events, or counts: less cost, but peaks are ranges");
     command->add_flag("--as-root", options->trace.as_root, "Under sudo: run CMD as root");

@@ -108,7 +108,7 @@ Run add_top(CLI::App &app, const Common &common) {
     command->add_option("--format", options->typed.format, "text, json or prometheus; prometheus requires --once")
         ->excludes(json);
     command->add_option("-o,--output", options->output, "With --once: write to FILE, which is replaced atomically")
-        ->check(file_name);
+        ->check(path);
     command->add_option("--sort", options->typed.sort, "Sort by lag, exact, cached or name")->capture_default_str();
     command
         ->add_option("--rows,--top", options->rows,

@@ -188,6 +188,10 @@ Error usage_error(const CLI::App &app, const std::vector<std::string> &typed, co
         plain.what = fmt::format("{} and {} cannot be combined", plain.what.substr(0, at), other);
         return plain;
     }
+    if (const std::size_t at = plain.what.find(": At Most 1 required but received"); at != std::string::npos) {
+        plain.what = fmt::format("{} can be given only once", plain.what.substr(0, at));
+        return plain;
+    }
     if (dynamic_cast<const CLI::ExtrasError *>(&error) == nullptr)
         return bad_value(error.what()).value_or(missing_value(error.what(), help).value_or(plain));
     const std::size_t at = first_unexpected(typed, app.remaining(true));

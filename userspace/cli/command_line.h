@@ -23,9 +23,9 @@ std::vector<std::string> split(int argc, char **argv, std::vector<std::string> &
 core::Result<std::vector<std::string>> with_command(const CLI::App &app, std::vector<std::string> arguments,
                                                     bool has_command);
 
-/// For CLI::Option::check(): the error of a file name; "" if it is not empty.
-inline std::string file_name(const std::string &typed) {
-    return typed.empty() ? "'' is not a file name" : "";
+/// For CLI::Option::check(): the error of the path of a file or directory; "" if it is not empty.
+inline std::string path(const std::string &typed) {
+    return typed.empty() ? "'' is not a path" : "";
 }
 
 /// The error to report for arguments that the parser rejected with `error`. `typed`: the arguments as typed.
