@@ -222,6 +222,17 @@ class Forgeries(unittest.TestCase):
                 self.assertEqual([row['known'] for row in rows if row['type'] == 'update'], [True] * 3)
 
 
+    def test_a_lower_limit_of_memory_is_named(self):
+        """It is a fault of neither the recording nor rsslag, so the status is not that of bad input."""
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(Forger().recording([b''.join(reading(i, i * 4096, task(i, i), 1) for i in range(1, 50_000))]))
+            file.flush()
+            for limit, option in (('data', '-d'), ('as', '-v')):
+                ran = contract.rsslag('report', file.name, prefix=['prlimit', f'--{limit}={32 << 20}'])
+                self.assertEqual(ran.status, 1, ran)
+                self.assertRegex(ran.err, rf'^rsslag: there is not enough memory to read .*; raise the limit that ulimit {option} shows$')
+
+
 @long_only('it measures time and memory')
 class RecordingBudgets(unittest.TestCase):
     @classmethod

@@ -59,6 +59,17 @@ void hold_memory_to([[maybe_unused]] std::uint64_t bytes) {
 #endif
 }
 
+/// The option of ulimit that shows a limit which leaves rsslag less memory than `bytes`; nullopt: there is none.
+std::optional<const char *> lower_limit(std::uint64_t bytes) {
+    const auto is_below = [](auto resource, std::uint64_t most) {
+        rlimit limit{};
+        return getrlimit(resource, &limit) == 0 && limit.rlim_cur < most;  // RLIM_INFINITY is the largest number
+    };
+    constexpr std::uint64_t kPrograms = std::uint64_t{64} << 20;  // address space that is no data: programs, libraries
+    if (is_below(RLIMIT_DATA, bytes)) return "-d";
+    return is_below(RLIMIT_AS, bytes + kPrograms) ? std::optional("-v") : std::nullopt;
+}
+
 }  // namespace
 
 FileBudget::FileBudget(std::vector<std::string> files) : files_(std::move(files)) {
@@ -90,13 +101,23 @@ bool FileBudget::spent(std::uint64_t work) {
     return spent_;
 }
 
-core::Error FileBudget::refusal(const std::string &why) const {
+std::string FileBudget::names() const {
     std::vector<std::string> names;
     for (const std::string &file : files_)
         names.push_back(core::printable(file));
-    return {core::Kind::BadInput,
-            fmt::format("{} holds far more than its size allows: {}", fmt::join(names, " or "), why), 0,
+    return fmt::format("{}", fmt::join(names, " or "));
+}
+
+core::Error FileBudget::refusal(const std::string &why) const {
+    return {core::Kind::BadInput, fmt::format("{} holds far more than its size allows: {}", names(), why), 0,
             "name a recording that rsslag wrote, or use a faster machine"};
+}
+
+core::Error FileBudget::too_little_memory(const char *limit) const {
+    return {core::Kind::Io,
+            fmt::format("there is not enough memory to read {}: a limit of this process is below {} MiB", names(),
+                        (kMemory + bytes_) >> 20),
+            0, fmt::format("raise the limit that ulimit {} shows", limit)};
 }
 
 /// The signal goes to this thread, so it interrupts this thread alone, and none comes once done() has returned.
@@ -135,6 +156,7 @@ void FileBudget::done() {
 }
 
 int FileBudget::run(const std::function<int()> &read) {
+    const std::optional<const char *> lower = lower_limit(kMemory + bytes_);
     hold_memory_to(kMemory + bytes_);
     start_clock();
     try {
@@ -143,6 +165,7 @@ int FileBudget::run(const std::function<int()> &read) {
         return spent_ ? fail(refusal(kTooLong)) : status;
     } catch (const std::bad_alloc &) {
         done();
+        if (lower) return fail(too_little_memory(*lower));
         return fail(refusal(fmt::format("reading it takes more than {} MiB of memory", (kMemory + bytes_) >> 20)));
     }
 }

@@ -30,11 +30,14 @@ class FileBudget {
     void restart();
     /// No limit of time from here on. Call it before an output file is put in its place.
     void done();
-    /// Calls `read` and returns its status. If memory or time is spent, prints an error and returns kBadInput.
+    /// Calls `read` and returns its status. If memory or time is spent, prints an error and returns kBadInput; if a
+    /// lower limit that rsslag was started with is exceeded, the status of Kind::Io.
     int run(const std::function<int()> &read);
 
   private:
+    std::string names() const;
     core::Error refusal(const std::string &why) const;
+    core::Error too_little_memory(const char *limit) const;
     double seconds() const;
     void start_clock();
     void set_deadline();
