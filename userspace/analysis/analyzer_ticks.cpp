@@ -108,7 +108,7 @@ std::vector<core::EndedTask> Analyzer::State::ended_tasks_of(const core::MmView 
     auto found = ended_tasks.extract(mm.generation);
     if (found.empty()) return {};
     for (core::EndedTask &each : found.mapped())
-        each.task.uncertain += mm.doubted - each.doubted;
+        each.task.uncertain += mm.possible_error - each.possible_error;
     return std::move(found.mapped());
 }
 

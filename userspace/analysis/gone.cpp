@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "exporters/foremost.h"
+#include "exporters/extreme_processes.h"
 
 namespace rsslag::analysis {
 namespace {
@@ -20,16 +20,16 @@ void Gone::add(core::Summary::Process process, bool always) {
     if (kept_.size() >= 2 * kMostKept) leave_out(kMostKept);
 }
 
-void Gone::find_foremost() {
+void Gone::mark_extreme() {
     // Of processes with equal values the latest ones are kept.
     std::sort(kept_.begin(), kept_.end(), [](const Ended &a, const Ended &b) { return a.number > b.number; });
     std::vector<const core::Extremes *> all;
     for (Ended &each : kept_) {
-        each.foremost = false;
+        each.extreme = false;
         all.push_back(&each.process.extremes);
     }
-    for (const std::size_t at : exporters::foremost(all))
-        kept_[at].foremost = true;
+    for (const std::size_t at : exporters::extreme_processes(all))
+        kept_[at].extreme = true;
     // The summary has a table of the highest peaks. What a fork held before its first exec was its parent's.
     std::vector<Ended *> by_peak;
     for (Ended &each : kept_)
@@ -39,16 +39,16 @@ void Gone::find_foremost() {
         return std::tie(b->process.extremes.most.to, b->number) < std::tie(a->process.extremes.most.to, a->number);
     });
     for (auto each = by_peak.begin(); each != rest; ++each)
-        (*each)->foremost = true;
+        (*each)->extreme = true;
 }
 
 void Gone::leave_out(std::size_t most) {
     if (kept_.size() <= most) return;
-    find_foremost();
+    mark_extreme();
     const auto rest = kept_.begin() + static_cast<std::ptrdiff_t>(most);
     std::nth_element(kept_.begin(), rest, kept_.end(), [](const Ended &a, const Ended &b) {
-        const bool keep_a = a.always || a.foremost;
-        const bool keep_b = b.always || b.foremost;
+        const bool keep_a = a.always || a.extreme;
+        const bool keep_b = b.always || b.extreme;
         return std::tie(keep_b, b.process.extremes.lag, b.number) < std::tie(keep_a, a.process.extremes.lag, a.number);
     });
     for (auto each = rest; each != kept_.end(); ++each) {

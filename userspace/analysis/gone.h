@@ -24,10 +24,10 @@ class Gone {
         core::Summary::Process process;
         std::uint64_t number = 0;
         bool always = false;
-        bool foremost = false;  ///< has one of the highest peaks, or the maximum of a figure that --assert can use
+        bool extreme = false;  ///< has one of the highest peaks, or the maximum of a figure that --assert can use
     };
     void leave_out(std::size_t most);
-    void find_foremost();
+    void mark_extreme();
 
     std::vector<Ended> kept_;
     std::uint64_t added_ = 0;

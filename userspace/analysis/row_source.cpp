@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "analysis/occasion.h"
+#include "analysis/check_interval.h"
 #include "analysis/recorded.h"
 #include "analysis/replay.h"
 #include "analysis/row_maker.h"
@@ -62,8 +62,8 @@ core::Result<Stopped> emit_rows(const std::string &path, exporters::Sink &sink, 
     maker.begin(replay->header().start_ns);
     if (Status begun = sink.begin(sink_facts(replay->header())); !begun) return begun.error();
     bool more = true;
-    for (Occasion look; more && !maker.failed();) {
-        if (look.has_come(replay->work()) && stop(replay->work())) return Stopped::Yes;
+    for (CheckInterval check; more && !maker.failed();) {
+        if (check.is_due(replay->work()) && stop(replay->work())) return Stopped::Yes;
         more = replay->step();
         maker.reached(replay->complete_until());
     }

@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
+#include "analysis/check_interval.h"
 #include "analysis/missing.h"
-#include "analysis/occasion.h"
 #include "analysis/replay.h"
 #include "commands.h"
 #include "core/duration.h"
@@ -51,7 +51,7 @@ class TextReplay : public analysis::TraceObserver {
         if (!opened) return fail(opened.error());
         if (const Status begun = writer_.head({}); !begun) return fail(begun.error());
         const auto is_over = [&] { return stop.stop_requested() || budget_.spent(opened->work()) || writer_.unread(); };
-        for (analysis::Occasion look; !(look.has_come(opened->work()) && is_over()) && opened->step();) {
+        for (analysis::CheckInterval check; !(check.is_due(opened->work()) && is_over()) && opened->step();) {
             if (const Status done = writer_.flush(); !done) return fail(done.error());
         }
         if (budget_.was_spent()) return kBadInput;

@@ -10,9 +10,9 @@
 namespace rsslag::core {
 
 /// Numbers in place of a TID. No task has such a TID. The first stands for all ended tasks together, the second for
-/// updates by an mm's own tasks during its teardown. The numbers from kFirstLeaver downwards stand for ended tasks with
-/// open updates, one for each.
-inline constexpr int kEndedTid = 0, kTeardownTid = -1, kFirstLeaver = -2;
+/// updates by an mm's own tasks during its teardown. The numbers from kFirstFormerTask downwards stand for ended tasks
+/// with open updates, one for each.
+inline constexpr int kEndedTid = 0, kTeardownTid = -1, kFirstFormerTask = -2;
 
 /// How a record's count was taken.
 enum class CountRead : std::uint8_t {

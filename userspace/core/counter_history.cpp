@@ -201,7 +201,7 @@ void CounterHistory::settle_for_view(Settled &out) {
     settle_all(out);
     if (std::none_of(events_.begin(), events_.end(), [](const CounterEvent &each) { return each.update; })) return;
     take_unordered(out);
-    count_ -= std::exchange(out.unclaimed, 0);
+    count_ -= std::exchange(out.unexplained, 0);
 }
 
 /// Settles open updates with their most likely amounts, assuming that no more records come. Keeps events that only
@@ -253,15 +253,15 @@ void CounterHistory::take_unordered(Settled &out) {
     std::stable_sort(events_.begin(), events_.end(),
                      [](const CounterEvent &a, const CounterEvent &b) { return a.t_ns < b.t_ns; });
     std::unordered_map<int, Amount> shares;
-    std::int64_t unclaimed = 0;  // moves that no update has been given yet
+    std::int64_t unexplained = 0;  // moves that no update has been given yet
     for (const CounterEvent &event : events_) {
         settled_until_ = std::max(settled_until_, event.t_ns);
         if (event.cpu == kReader) continue;  // it may include updates whose records have not come
-        unclaimed += event.count - count_;
+        unexplained += event.count - count_;
         count_ = event.count;
         if (!event.update) continue;
         // A record may be missing: the bounds allow for one of kMostPages.
-        Amount moved{unclaimed - kMostPages, unclaimed + kMostPages, std::exchange(unclaimed, 0)};
+        Amount moved{unexplained - kMostPages, unexplained + kMostPages, std::exchange(unexplained, 0)};
         if (!event.moved.empty()) {
             moved.least = std::min(moved.least, event.moved.hull().least);
             moved.most = std::max(moved.most, event.moved.hull().most);
@@ -269,7 +269,7 @@ void CounterHistory::take_unordered(Settled &out) {
         emit(event, moved, 0, out);
         shares[event.tid] += moved - event.before;
     }
-    out.unclaimed += unclaimed;
+    out.unexplained += unexplained;
     for (const auto &[tid, pages] : shares)
         out.shares.push_back({tid, pages});
     events_.clear();

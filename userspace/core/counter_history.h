@@ -40,12 +40,12 @@ class CounterHistory {
     struct Settled {
         std::vector<Update> updates;
         std::vector<Share> shares;
-        std::int64_t unclaimed = 0;  ///< the counter moved by this, and no record explains it
-        bool certain = false;        ///< all possible orders of the updates lead to the same `count()`
-        bool bound = false;          ///< each true amount is between least and most
-        bool sum_known = false;      ///< the true sum of all amounts is the sum of their likely amounts
+        std::int64_t unexplained = 0;  ///< the counter moved by this, and no record explains it
+        bool certain = false;          ///< all possible orders of the updates lead to the same `count()`
+        bool bound = false;            ///< each true amount is between least and most
+        bool sum_known = false;        ///< the true sum of all amounts is the sum of their likely amounts
         void clear() {
-            unclaimed = 0;
+            unexplained = 0;
             certain = bound = sum_known = false;
             updates.clear();
             shares.clear();

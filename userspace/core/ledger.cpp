@@ -107,7 +107,7 @@ void Ledger::advance(std::uint64_t t_ns) {
 void Ledger::settle_all() {
     for (auto &[address, mm] : impl_->mms) {
         mm->finish();
-        mm->release_leavers(UINT64_MAX);
+        mm->release_former_tasks(UINT64_MAX);
     }
 }
 
@@ -200,13 +200,13 @@ void Ledger::vanished(int host_tgid) {
 void Ledger::records_lost(std::uint64_t records, std::uint64_t until_ns) {
     for (auto &[address, mm] : impl_->mms)
         mm->lost(records);
-    Impl::Doubt &doubt = impl_->doubt;
-    doubt.records = records + (impl_->now < doubt.until_ns ? doubt.records : 0);
-    doubt.until_ns = std::max(doubt.until_ns, until_ns);
+    Impl::LostRecords &lost = impl_->lost_records;
+    lost.records = records + (impl_->now < lost.until_ns ? lost.records : 0);
+    lost.until_ns = std::max(lost.until_ns, until_ns);
 }
 
 void Ledger::lost_until(std::uint64_t until_ns) {
-    impl_->doubt.until_ns = until_ns;
+    impl_->lost_records.until_ns = until_ns;
 }
 
 void Ledger::cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns) {

@@ -84,7 +84,8 @@ struct EndedTask {
     std::uint64_t generation = 0;  ///< of the mm
     TaskNet task;
     bool own = true;  ///< the mm was the task's own
-    Pages doubted{};  ///< MmView::doubted at the task's end; an increase since then adds to its uncertainty
+    Pages
+        possible_error{};  ///< MmView::possible_error at the task's end; an increase since then adds to its uncertainty
 };
 
 /// The highest or lowest rss at any instant since the attach.
@@ -177,7 +178,7 @@ struct MmView {
     std::uint64_t disagreements = 0;
     bool suspect = false;  ///< a reading differs from the ledger; a record that explains the difference may still come
     std::uint64_t resyncs = 0;
-    Pages doubted;           ///< total pages by which losses and disagreements may have changed any task's net
+    Pages possible_error;    ///< total pages by which losses and disagreements may have changed any task's net
     Pages rss_min, rss_max;  ///< lowest and highest exact rss since the last watch()
     Extremes extremes;
     Members last;      ///< exact before the teardown began; until then the current value

@@ -69,10 +69,10 @@ struct Ledger::Impl {
     std::uint64_t groups_unread = 0;
     std::uint64_t now = 0;
     /// Lost records. Any of them may belong to an mm that is created before `until_ns`.
-    struct Doubt {
+    struct LostRecords {
         std::uint64_t records = 0;
         std::uint64_t until_ns = 0;
-    } doubt;
+    } lost_records;
     bool watching = false;  ///< from watch_all() to end_watch()
     Shared shared;
     std::vector<Renumbered> renumbered_tasks;  ///< Ledger::take_renumbered()

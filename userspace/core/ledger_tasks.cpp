@@ -63,7 +63,7 @@ std::shared_ptr<MmAccount> Ledger::Impl::at(std::uint64_t mm) const {
 /// Ends an mm: no more of its records follow, or its address belongs to another mm.
 void Ledger::Impl::retire(const std::shared_ptr<MmAccount> &mm) {
     mm->finish();
-    mm->release_leavers(UINT64_MAX);
+    mm->release_former_tasks(UINT64_MAX);
     mm->close();
     if (const Extreme most = mm->extremes().most; most.from > highest_ended.from) highest_ended = most;
     if (mm->torn_down && !mm->needs_resync()) {
@@ -118,7 +118,7 @@ std::shared_ptr<MmAccount> Ledger::Impl::make(std::uint64_t address, std::uint64
     made = std::make_shared<MmAccount>(options, address, ++generations, shared);
     made->born_ns = t_ns;
     made->born();
-    if (t_ns < doubt.until_ns) made->lost(doubt.records);
+    if (t_ns < lost_records.until_ns) made->lost(lost_records.records);
     if (watching) made->watch();
     return made;
 }

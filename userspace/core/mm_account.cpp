@@ -215,8 +215,8 @@ void MmAccount::take(std::size_t member) {
         account.below[member] += share.pages.likely - share.pages.least;
         account.above[member] += share.pages.most - share.pages.likely;
     }
-    if (out_.unclaimed != 0) {
-        remainder_[kAllMembers[member]].n += out_.unclaimed;
+    if (out_.unexplained != 0) {
+        remainder_[kAllMembers[member]].n += out_.unexplained;
         disagreements_ += needs_resync_ ? 0 : 1;
     }
     // The record with the latest time need not be of the last update.
@@ -238,7 +238,7 @@ void MmAccount::drop_open() {
 void MmAccount::advance(std::uint64_t t_ns) {
     if (torn_down && last_ns + CounterHistory::kSilentNs < t_ns) {
         finish();
-        return release_leavers(t_ns);
+        return release_former_tasks(t_ns);
     }
     for (std::size_t m = 0; m < kMembers; ++m) {
         if (!histories_[m].open()) continue;
@@ -247,7 +247,7 @@ void MmAccount::advance(std::uint64_t t_ns) {
         take(m);
         update_peaks(known_ns());
     }
-    release_leavers(t_ns);
+    release_former_tasks(t_ns);
 }
 
 void MmAccount::finish() {
@@ -274,10 +274,10 @@ void MmAccount::note_settled(std::size_t member, std::vector<PeakAmount> amounts
     }
     const Sure sure = !out_.bound ? Sure::Nothing : out_.sum_known ? Sure::Sum : Sure::Each;
     if (!amounts.empty()) peaks_.settle(amounts, sure);
-    if (out_.unclaimed == 0) return;
+    if (out_.unexplained == 0) return;
     WideStep step;
     step.t_ns = last_ns;
-    step.by[kAllMembers[member]] = {out_.unclaimed};
+    step.by[kAllMembers[member]] = {out_.unexplained};
     peaks_.record(step);
 }
 
@@ -393,9 +393,9 @@ void MmAccount::rename_member(int from, int to) {
     if (tasks_.rename_member(from, to)) histories_.retag(from, to);
 }
 
-void MmAccount::release_leavers(std::uint64_t t_ns) {
+void MmAccount::release_former_tasks(std::uint64_t t_ns) {
     if (shared_ == nullptr || !tasks_.leaving(t_ns)) return;
-    tasks_.release(t_ns, histories_.open_leavers(), generation, shared_->keep_ended ? &shared_->ended : nullptr);
+    tasks_.release(t_ns, histories_.open_former_tasks(), generation, shared_->keep_ended ? &shared_->ended : nullptr);
 }
 
 void MmAccount::note_rss() {

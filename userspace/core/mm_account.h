@@ -97,7 +97,7 @@ class MmAccount {
     /// To be called when the TID of a member changes (exec by a thread other than the leader).
     void rename_member(int from, int to);
     /// Adds the account of each ended task to the sum of ended tasks, unless one of its updates may be open at `t_ns`.
-    void release_leavers(std::uint64_t t_ns);
+    void release_former_tasks(std::uint64_t t_ns);
 
     /// `host_tgid`: a process in the mm. If it shares the mm, the extremes are of its own life.
     MmView view(int host_tgid = 0) const;
@@ -137,7 +137,7 @@ class MmAccount {
     Applied add(CounterEvent event, std::size_t member);
     void take(std::size_t member);
     void take_fold(const CounterHistory::Update &update);
-    void doubt(std::int64_t pages);
+    void add_possible_error(std::int64_t pages);
     void drop_open();
     MmView view_settled(int host_tgid) const;
     void hold_count(const rsslag_update &update);

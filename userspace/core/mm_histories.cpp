@@ -80,11 +80,11 @@ std::vector<std::uint64_t> MmHistories::open_tickets() const {
     return tickets;
 }
 
-std::unordered_set<int> MmHistories::open_leavers() const {
+std::unordered_set<int> MmHistories::open_former_tasks() const {
     std::unordered_set<int> tags;
     for (const CounterHistory &history : histories_)
         for (const CounterEvent &event : history.unsettled())
-            if (event.tid <= kFirstLeaver) tags.insert(event.tid);
+            if (event.tid <= kFirstFormerTask) tags.insert(event.tid);
     return tags;
 }
 

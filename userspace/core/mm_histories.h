@@ -45,7 +45,7 @@ class MmHistories {
     bool settled() const;
     std::vector<std::uint64_t> open_tickets() const;
     /// The tags of ended tasks that have open updates.
-    std::unordered_set<int> open_leavers() const;
+    std::unordered_set<int> open_former_tasks() const;
 
   private:
     bool cpus_cache_;

@@ -182,7 +182,7 @@ void MmPeaks::settle_all(const Members &exact, std::uint64_t t_ns) {
     WideStep step;
     step.t_ns = t_ns;
     step.by = exact - own_.members();
-    step.closes = own_.doubts();
+    step.closes = own_.uncertain_tickets();
     if (step.by != Members{} || !step.closes.empty()) record(step);
 }
 

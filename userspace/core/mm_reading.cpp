@@ -133,7 +133,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
     if (check.disagreements > 0) {
         disagreements_ += static_cast<std::uint64_t>(check.disagreements);
         // A record of an unknown task is missing or wrong.
-        doubt(std::max(off, kMostPages));
+        add_possible_error(std::max(off, kMostPages));
     }
     if (needs_resync_) {
         resyncs_++;
@@ -187,11 +187,11 @@ void MmAccount::take_over_tasks(const CounterReading &reading, std::uint64_t beg
 /// updates may depend on them, and so may all updates until the next comparison.
 void MmAccount::lost(std::uint64_t records) {
     constexpr std::uint64_t kMostRecords = 1ULL << 30;
-    doubt(static_cast<std::int64_t>(std::min(records, kMostRecords)) * kMostPages);
+    add_possible_error(static_cast<std::int64_t>(std::min(records, kMostRecords)) * kMostPages);
 }
 
 /// Any net may be off by this many more pages from now on, and the mm needs a resync.
-void MmAccount::doubt(std::int64_t pages) {
+void MmAccount::add_possible_error(std::int64_t pages) {
     peaks_.lost(!std::exchange(needs_resync_, true));
     check_.forget();
     finish();
@@ -206,7 +206,7 @@ void MmAccount::cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns) {
     for (const auto &[cpu, number] : counters_.cpus_with_cells())
         for (const std::int32_t cached : counters_.cached_by(static_cast<std::size_t>(cpu)))
             pages += std::abs(std::int64_t{cached});
-    doubt(last_ns < since_ns ? 0 : pages);  // 0: no amount has been derived from the new counts yet
+    add_possible_error(last_ns < since_ns ? 0 : pages);  // 0: no amount has been derived from the new counts yet
 }
 
 Members MmAccount::flushed() const {

@@ -99,14 +99,14 @@ Account &MmTasks::other(int tid) {
 }
 
 Account &MmTasks::ended(int tid) {
-    const auto found = leaver_of_.find(tid);
-    return found == leaver_of_.end() ? ended_ : leavers_.at(found->second).account;
+    const auto found = former_task_of_.find(tid);
+    return found == former_task_of_.end() ? ended_ : former_tasks_.at(found->second).account;
 }
 
 Account &MmTasks::of(int tid_or_tag) {
     if (const auto found = members_.find(tid_or_tag); found != members_.end()) return found->second;
     if (const auto found = others_.find(tid_or_tag); found != others_.end()) return found->second;
-    if (const auto found = leavers_.find(tid_or_tag); found != leavers_.end()) return found->second.account;
+    if (const auto found = former_tasks_.find(tid_or_tag); found != former_tasks_.end()) return found->second.account;
     return tid_or_tag == kTeardownTid ? teardown_ : ended_;
 }
 
@@ -149,12 +149,12 @@ void MmTasks::widen(std::int64_t pages) {
         widen(account.lost);
     for (auto &[tid, account] : others_)
         widen(account.lost);
-    for (auto &[tag, leaver] : leavers_)
-        widen(leaver.account.lost);
+    for (auto &[tag, former] : former_tasks_)
+        widen(former.account.lost);
     widen(ended_.lost);
     widen(ended_others_.lost);
     widen(teardown_.lost);
-    widen(doubted_);
+    widen(possible_error_);
     widen(lost_pages_);
 }
 
@@ -168,11 +168,11 @@ void MmTasks::leave_member(int tid, std::uint64_t faults, const TaskName &name) 
 
 int MmTasks::end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns) {
     const auto found = members_.find(tid);
-    Leaver leaver;
-    leaver.named.faults = faults;
-    leaver.end_ns = t_ns;
-    const int tag = leave(tid, found->second, name, std::move(leaver));
-    leaver_of_[tid] = tag;
+    FormerTask former;
+    former.named.faults = faults;
+    former.end_ns = t_ns;
+    const int tag = leave(tid, found->second, name, std::move(former));
+    former_task_of_[tid] = tag;
     ended_count_++;
     ended_faults_ += faults;
     members_.erase(found);
@@ -182,11 +182,11 @@ int MmTasks::end_member(int tid, std::uint64_t faults, const TaskName &name, std
 std::optional<int> MmTasks::end_other(int tid, const TaskName &name, std::uint64_t t_ns, End end) {
     const auto found = others_.find(tid);
     if (found == others_.end()) return std::nullopt;
-    Leaver leaver;
-    leaver.own = false;
-    leaver.reported = end == End::Known;
-    leaver.end_ns = t_ns;
-    const int tag = leave(tid, found->second, name, std::move(leaver));
+    FormerTask former;
+    former.own = false;
+    former.reported = end == End::Known;
+    former.end_ns = t_ns;
+    const int tag = leave(tid, found->second, name, std::move(former));
     ended_others_count_++;
     others_.erase(found);
     return tag;
@@ -210,42 +210,42 @@ std::vector<int> MmTasks::others_to_end(std::uint64_t t_ns) {
 }
 
 /// Tags its account with a unique number, since another task may get its TID.
-int MmTasks::leave(int tid, const Account &account, const TaskName &name, Leaver leaver) {
-    const int tag = next_leaver_--;
-    leaver.account = account;
-    leaver.account.tag = tag;
-    leaver.named.host_tid = tid;
-    leaver.named.tid = name.tid;
-    leaver.named.tgid = name.tgid;
-    leaver.named.comm = name.comm;
-    leavers_.emplace(tag, std::move(leaver));
+int MmTasks::leave(int tid, const Account &account, const TaskName &name, FormerTask former) {
+    const int tag = next_former_task_--;
+    former.account = account;
+    former.account.tag = tag;
+    former.named.host_tid = tid;
+    former.named.tid = name.tid;
+    former.named.tgid = name.tgid;
+    former.named.comm = name.comm;
+    former_tasks_.emplace(tag, std::move(former));
     return tag;
 }
 
 void MmTasks::release(std::uint64_t t_ns, const std::unordered_set<int> &open, std::uint64_t generation,
                       std::vector<EndedTask> *ended) {
-    auto each = leavers_.end();
-    while (each != leavers_.begin() && std::prev(each)->second.over(t_ns))
+    auto each = former_tasks_.end();
+    while (each != former_tasks_.begin() && std::prev(each)->second.over(t_ns))
         --each;
-    while (each != leavers_.end()) {
-        auto &[tag, leaver] = *each;
+    while (each != former_tasks_.end()) {
+        auto &[tag, former] = *each;
         if (open.count(tag) != 0) {
             ++each;
             continue;
         }
-        const int tid = leaver.named.host_tid;
-        if (ended != nullptr && leaver.reported) {
-            TaskNet net = entry(tid, leaver.account, false);
-            net.tid = leaver.named.tid > 0 ? leaver.named.tid : tid;
-            net.tgid = leaver.named.tgid;
-            net.comm = leaver.named.comm;
-            net.faults = leaver.named.faults;
-            ended->push_back({generation, std::move(net), leaver.own, {doubted_}});
+        const int tid = former.named.host_tid;
+        if (ended != nullptr && former.reported) {
+            TaskNet net = entry(tid, former.account, false);
+            net.tid = former.named.tid > 0 ? former.named.tid : tid;
+            net.tgid = former.named.tgid;
+            net.comm = former.named.comm;
+            net.faults = former.named.faults;
+            ended->push_back({generation, std::move(net), former.own, {possible_error_}});
         }
-        (leaver.own ? ended_ : ended_others_).join(leaver.account);
-        if (const auto latest = leaver_of_.find(tid); latest != leaver_of_.end() && latest->second == tag)
-            leaver_of_.erase(latest);
-        each = leavers_.erase(each);
+        (former.own ? ended_ : ended_others_).join(former.account);
+        if (const auto latest = former_task_of_.find(tid); latest != former_task_of_.end() && latest->second == tag)
+            former_task_of_.erase(latest);
+        each = former_tasks_.erase(each);
     }
 }
 
@@ -292,11 +292,11 @@ void MmTasks::show(MmView &view, bool tasks_cache) const {
     // The net includes ended tasks of other mms; counts of updates and flushes are of the mm's own tasks only.
     Account own = ended_;
     own.join(teardown_);
-    for (const auto &[tag, leaver] : leavers_)
-        if (leaver.own) own.join(leaver.account);
+    for (const auto &[tag, former] : former_tasks_)
+        if (former.own) own.join(former.account);
     Account ended_others = ended_others_;
-    for (const auto &[tag, leaver] : leavers_)
-        if (!leaver.own) ended_others.join(leaver.account);
+    for (const auto &[tag, former] : former_tasks_)
+        if (!former.own) ended_others.join(former.account);
     Account all = own;
     all.join(ended_others);
     view.ended_others = {ended_others_count_,  ended_others.net(),   0,
@@ -306,7 +306,7 @@ void MmTasks::show(MmView &view, bool tasks_cache) const {
     view.teardown_uncertain = teardown_.uncertain();
     view.teardown_updates = teardown_.updates;
     view.teardown_flushes = teardown_.flushes;
-    view.doubted = {doubted_};
+    view.possible_error = {possible_error_};
     view.updates = updates_;
     view.updates_by_others = updates_by_others_;
 }

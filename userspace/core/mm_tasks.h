@@ -83,7 +83,7 @@ class MmTasks {
     const std::map<int, Account> &others() const { return others_; }
 
     /// The number of accounts.
-    std::size_t size() const { return members_.size() + others_.size() + leavers_.size(); }
+    std::size_t size() const { return members_.size() + others_.size() + former_tasks_.size(); }
 
     /// Adds to the number of the account's updates. `member`: its task lives in the mm.
     void count(Account &account, std::uint64_t updates, bool member, std::uint64_t t_ns);
@@ -98,7 +98,7 @@ class MmTasks {
     void leave_member(int tid, std::uint64_t faults, const TaskName &name);
     /// Any net may be off by this many more pages from now on.
     void widen(std::int64_t pages);
-    /// To be called after a resync: accounts that are added later are not in doubt.
+    /// To be called after a resync: the possible error does not apply to accounts that are added later.
     void resynced() { lost_pages_ = 0; }
 
     /// Ends an existing member at this time. Returns its tag.
@@ -108,7 +108,9 @@ class MmTasks {
     /// is only Silent.
     std::optional<int> end_other(int tid, const TaskName &name, std::uint64_t t_ns, End end);
     /// Whether release() may have anything to do at this time.
-    bool leaving(std::uint64_t t_ns) const { return !leavers_.empty() && leavers_.rbegin()->second.over(t_ns); }
+    bool leaving(std::uint64_t t_ns) const {
+        return !former_tasks_.empty() && former_tasks_.rbegin()->second.over(t_ns);
+    }
     /// If there are very many tasks of other mms: those to pass to end_other(). They are silent, and their nets are the
     /// smallest. Most of them have ended, which no record shows; one that lives gets another account at its next
     /// update.
@@ -137,7 +139,7 @@ class MmTasks {
 
   private:
     /// A task that has ended while its updates may be open or in flight.
-    struct Leaver {
+    struct FormerTask {
         Account account;
         TaskNet named;  ///< its names
         bool own = true;
@@ -148,7 +150,7 @@ class MmTasks {
         bool over(std::uint64_t t_ns) const { return end_ns + CounterHistory::kSilentNs < t_ns; }
     };
 
-    int leave(int tid, const Account &account, const TaskName &name, Leaver leaver);
+    int leave(int tid, const Account &account, const TaskName &name, FormerTask former);
 
     Members net_;
     std::array<std::int64_t, kMembers> cached_{};
@@ -161,15 +163,16 @@ class MmTasks {
     std::unordered_map<int, TaskNet> left_;  ///< by TID: names and faults of members that have left by exec
     Account ended_, teardown_;
     Account ended_others_;                    ///< of tasks of other mms
-    std::map<int, Leaver> leavers_;           ///< by Account::tag, the last one that has ended first
-    std::unordered_map<int, int> leaver_of_;  ///< by the kernel's TID: tag of the last ended task that had this TID
-    int next_leaver_ = kFirstLeaver;
+    std::map<int, FormerTask> former_tasks_;  ///< by Account::tag, the last one that has ended first
+    std::unordered_map<int, int>
+        former_task_of_;  ///< by the kernel's TID: tag of the last ended task that had this TID
+    int next_former_task_ = kFirstFormerTask;
     std::uint64_t ended_count_ = 0, ended_others_count_ = 0;
     std::uint64_t ended_faults_ = 0;
     std::uint64_t updates_ = 0;
     std::uint64_t updates_by_others_ = 0;
-    std::int64_t doubted_ = 0;     ///< pages, total over all losses and disagreements
-    std::int64_t lost_pages_ = 0;  ///< Account::lost of an account that is added before the resync
+    std::int64_t possible_error_ = 0;  ///< pages, total over all losses and disagreements
+    std::int64_t lost_pages_ = 0;      ///< Account::lost of an account that is added before the resync
 };
 
 }  // namespace rsslag::core

@@ -200,9 +200,9 @@ void Peaks::close_group(std::uint64_t ticket) {
         const auto placed = placed_.find(each);
         if (placed == placed_.end()) continue;
         Placed now = placed->second;
-        doubt(now, -1);
+        add_uncertainty(now, -1);
         now.off = false;
-        doubt(now, 1);
+        add_uncertainty(now, 1);
         keep(each, now);
     }
 }
@@ -228,7 +228,7 @@ std::vector<std::uint64_t> Peaks::waiting() const {
     return tickets;
 }
 
-std::vector<std::uint64_t> Peaks::doubts() const {
+std::vector<std::uint64_t> Peaks::uncertain_tickets() const {
     std::vector<std::uint64_t> tickets;
     for (const auto &[ticket, placed] : placed_)
         tickets.push_back(ticket);
@@ -289,9 +289,9 @@ RssTrack::Slack Peaks::place_left(const WideStep &step, Members &by) {
         if (found != placed_.end()) {
             Placed placed = found->second;
             left = placed.amount.left;
-            doubt(placed, -1);
+            add_uncertainty(placed, -1);
             placed.left = false;
-            doubt(placed, 1);
+            add_uncertainty(placed, 1);
             keep(step.after[m], placed);
         }
         std::int64_t &pages = by[kAllMembers[m]].n;
@@ -305,14 +305,14 @@ RssTrack::Slack Peaks::place_open(const WideStep &step, State state, Members &by
     const auto &[ticket, moved, left, since_ns] = step.open;
     by[kAllMembers[step.member]].n += moved.likely + left.likely - step.had;
     const Placed placed{step.open, step.member, state == State::GivenUp, step.had != 0, moved.least != moved.most};
-    doubt(placed, 1);
+    add_uncertainty(placed, 1);
     keep(ticket, placed);
     if (!counts_in_rss(step.member)) return {};
     return slack_of(moved.least + left.least - step.had, moved.most + left.most - step.had);
 }
 
 /// Adds the uncertainty of a placed update to `off_`, or takes it off with `sign` -1.
-void Peaks::doubt(const Placed &placed, int sign) {
+void Peaks::add_uncertainty(const Placed &placed, int sign) {
     if (!counts_in_rss(placed.member)) return;
     const auto add = [&](const Amount &amount) {
         off_.up += sign * (amount.most - amount.likely);
@@ -333,13 +333,13 @@ void Peaks::keep(std::uint64_t ticket, const Placed &placed) {
 void Peaks::close(std::uint64_t ticket) {
     const auto found = placed_.find(ticket);
     if (found == placed_.end()) return;
-    doubt(found->second, -1);
+    add_uncertainty(found->second, -1);
     placed_.erase(found);
 }
 
 /// Replaces the guess for a placed update.
 void Peaks::correct(Placed &placed, const PeakAmount &amount) {
-    doubt(placed, -1);
+    add_uncertainty(placed, -1);
     std::int64_t by = amount.moved.likely - placed.amount.moved.likely;
     if (placed.left) by += amount.left.likely - placed.amount.left.likely;
     const Member member = kAllMembers[placed.member];
@@ -347,7 +347,7 @@ void Peaks::correct(Placed &placed, const PeakAmount &amount) {
     placed.amount = amount;
     placed.guessed = false;
     placed.off = amount.moved.least != amount.moved.most;
-    doubt(placed, 1);
+    add_uncertainty(placed, 1);
     track_.record(range());
     if (running()) {
         note(last_ns_, 0, last_processes_);

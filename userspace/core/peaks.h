@@ -104,8 +104,8 @@ class Peaks {
     void give_up(std::span<const std::uint64_t> tickets);
     /// Places all steps that wait.
     void give_up();
-    std::vector<std::uint64_t> waiting() const;  ///< tickets
-    std::vector<std::uint64_t> doubts() const;   ///< tickets that are not settled, or not certain
+    std::vector<std::uint64_t> waiting() const;            ///< tickets
+    std::vector<std::uint64_t> uncertain_tickets() const;  ///< tickets that are not settled, or not certain
     /// The sum of all placed steps.
     const Members &members() const { return now_; }
     /// See RssTrack::rest().
@@ -156,7 +156,7 @@ class Peaks {
     RssTrack::Slack place_left(const WideStep &step, Members &by);
     RssTrack::Slack place_open(const WideStep &step, State state, Members &by);
     void correct(Placed &placed, const PeakAmount &amount);
-    void doubt(const Placed &placed, int sign);
+    void add_uncertainty(const Placed &placed, int sign);
     void keep(std::uint64_t ticket, const Placed &placed);
     void close(std::uint64_t ticket);
     void close_group(std::uint64_t ticket);

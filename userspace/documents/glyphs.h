@@ -5,7 +5,7 @@ namespace rsslag::documents {
 
 /// The drawing characters, in a UTF-8 and an ASCII set.
 struct Glyphs {
-    char32_t flushed, cached, excess, walk, doubt;
+    char32_t flushed, cached, excess, walk, uncertain;
     char32_t axis, tick, corner, cut, floor, floor_tick;
     char32_t bar, rest;
     char32_t rule;

@@ -22,7 +22,7 @@ struct Area {
 };
 
 /// The role of a cell. Colour only emphasizes it: the characters alone carry the information.
-enum class Look : std::uint8_t { Plain, Bold, Faint, Heading, Flushed, Cached, Walk, Selected, Good, Doubt, Bad };
+enum class Look : std::uint8_t { Plain, Bold, Faint, Heading, Flushed, Cached, Walk, Selected, Good, Uncertain, Bad };
 
 struct Cell {
     char32_t glyph = U' ';

@@ -192,7 +192,7 @@ void append_tmpfs(Out out, const memory::Used &used, const MemDocument &document
 }
 
 /// Notes on the accuracy of the rows above.
-void append_doubts(Out out, const memory::Used &used, const MemDocument &document, const TextStyle &style) {
+void append_uncertain(Out out, const memory::Used &used, const MemDocument &document, const TextStyle &style) {
     const auto cell = [&](const std::optional<Kilobytes> &kb) {
         return kb ? mem_cell(*kb, document.page_size, style) : std::string("unknown");
     };
@@ -305,7 +305,7 @@ std::string used_text(const MemDocument &document, const TextStyle &style) {
         if (row.by == UsedBy::Shmem) append_tmpfs(out, used, document, style);
         if (row.by == UsedBy::Hugetlb) append_pools(out, document, style);
     }
-    append_doubts(out, used, document, style);
+    append_uncertain(out, used, document, style);
     return text;
 }
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "course.h"
-#include "exporters/foremost.h"
+#include "exporters/extreme_processes.h"
 #include "growth.h"
 #include "profile/collector.h"
 #include "report_parts.h"
@@ -37,8 +37,8 @@ void thin_out(std::vector<LagPoint> &points) {
     points.resize(kept);
 }
 
-/// Adds the doubt about another process's peak.
-void doubt(PeakLag &peak, const PeakLag &more) {
+/// Adds the uncertainty of another process's peak.
+void add_uncertainty(PeakLag &peak, const PeakLag &more) {
     peak.approximate = peak.approximate || more.approximate;
     const bool lost = more.lossy && !more.read_late;
     peak.read_late = !lost && (peak.lossy ? peak.read_late : more.read_late);
@@ -146,11 +146,11 @@ struct ReportBuilder::State {
         ReportProcess process;
         std::vector<std::uint64_t> mms;
         CourseBuilder course;
-        bool foremost = false;  ///< is kept, whatever its lag is
+        bool extreme = false;  ///< is kept, whatever its lag is
     };
     std::vector<Over> over;
-    std::size_t in_charts = 0;                               ///< points and spans of all of them
-    std::optional<PeakLag> left_out_lag;                     ///< its doubt is that about all processes left out
+    std::size_t in_charts = 0;            ///< points and spans of all of them
+    std::optional<PeakLag> left_out_lag;  ///< its uncertainty includes that of all processes left out
     std::unordered_map<std::uint64_t, std::size_t> holders;  ///< by mm: processes that have it in `mms`
     std::unordered_map<std::uint64_t, MmShares> shares;      ///< by mm: processes may share one
     std::vector<std::uint64_t> open_shares;                  ///< mms that a later loss row may change
@@ -212,7 +212,7 @@ struct ReportBuilder::State {
     void end(int pid);
     void put_over(Reported &&entry);
     void thin_out_charts();
-    void find_foremost();
+    void mark_extreme();
     void leave_out();
     void forget(const Over &each);
 };
@@ -321,28 +321,28 @@ void ReportBuilder::State::thin_out_charts() {
     }
 }
 
-void ReportBuilder::State::find_foremost() {
+void ReportBuilder::State::mark_extreme() {
     std::vector<const core::Extremes *> extremes;
     for (Over &each : over) {
-        each.foremost = each.order == 0;
+        each.extreme = each.order == 0;
         extremes.push_back(&each.process.extremes);
     }
-    for (const std::size_t at : exporters::foremost(extremes))
-        over[at].foremost = true;
+    for (const std::size_t at : exporters::extreme_processes(extremes))
+        over[at].extreme = true;
     const auto residual = [](const Over &each) { return residual_of(each.process).value_or(-1); };
     std::max_element(over.begin(), over.end(), [&](const Over &a, const Over &b) {
         return residual(a) < residual(b);
-    })->foremost = true;
+    })->extreme = true;
 }
 
 /// Keeps the largest of the processes that have ended, and the sums of the others.
 void ReportBuilder::State::leave_out() {
     if (over.size() <= kMostEndedProcesses) return;
-    find_foremost();
+    mark_extreme();
     const auto rest = over.begin() + static_cast<std::ptrdiff_t>(kMostEndedProcesses);
     std::nth_element(over.begin(), rest, over.end(), [](const Over &a, const Over &b) {
-        return std::tie(b.foremost, b.process.extremes.lag, b.order) <
-               std::tie(a.foremost, a.process.extremes.lag, a.order);
+        return std::tie(b.extreme, b.process.extremes.lag, b.order) <
+               std::tie(a.extreme, a.process.extremes.lag, a.order);
     });
     std::for_each(rest, over.end(), [this](const Over &each) { forget(each); });
     over.erase(rest, over.end());
@@ -356,7 +356,7 @@ void ReportBuilder::State::forget(const Over &each) {
     report.left_out_unwalked += never_walked(process) ? 1 : 0;
     for (const auto &[verdict, ticks] : process.verdicts)
         report.left_out_verdicts[verdict] += ticks;
-    if (process.peak_lag && left_out_lag) doubt(*left_out_lag, *process.peak_lag);
+    if (process.peak_lag && left_out_lag) add_uncertainty(*left_out_lag, *process.peak_lag);
     if (!left_out_lag) left_out_lag = process.peak_lag;
     for (const std::uint64_t mm : each.mms) {
         if (--holders[mm] > 0) continue;
@@ -437,9 +437,9 @@ core::Status ReportBuilder::end(const exporters::Ending &ending) {
             state.report.peak_lag = peak;
     }
     for (const ReportProcess &process : state.report.processes) {
-        if (process.peak_lag) doubt(*state.report.peak_lag, *process.peak_lag);
+        if (process.peak_lag) add_uncertainty(*state.report.peak_lag, *process.peak_lag);
     }
-    if (state.report.peak_lag && state.left_out_lag) doubt(*state.report.peak_lag, *state.left_out_lag);
+    if (state.report.peak_lag && state.left_out_lag) add_uncertainty(*state.report.peak_lag, *state.left_out_lag);
     return core::success();
 }
 

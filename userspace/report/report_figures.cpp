@@ -116,7 +116,7 @@ std::optional<std::int64_t> unexplained(const Report &report) {
 }
 
 /// Residuals of processes that were not walked are not known.
-void doubt_residuals(std::vector<Figure> &figures, const Report &report) {
+void mark_residuals(std::vector<Figure> &figures, const Report &report) {
     const auto unwalked = std::count_if(report.processes.begin(), report.processes.end(), never_walked) +
                           static_cast<std::int64_t>(report.left_out_unwalked);
     if (unwalked == 0) return;
@@ -185,7 +185,7 @@ Figure tree_peak(const Report &report) {
 
 /// Marks figures that missing records may change: counts and maxima may be higher, growth higher or lower. If the file
 /// has its end, the duration, the resyncs and the number of lost records are known.
-void doubt(std::vector<Figure> &figures, const Report &report) {
+void mark_losses(std::vector<Figure> &figures, const Report &report) {
     const bool ended = report.ending.complete && !report.cut_off;
     const bool parts_unknown = std::any_of(report.ending.missing.begin(), report.ending.missing.end(),
                                            [](const exporters::MissingPart &part) { return !part.records; });
@@ -202,7 +202,7 @@ void doubt(std::vector<Figure> &figures, const Report &report) {
 
 /// --mode counts: the cached amount may have been larger between two sums. The sums of several CPUs are of different
 /// times, and may add up to more than there was at any instant.
-void doubt_sums(std::vector<Figure> &figures) {
+void mark_sums(std::vector<Figure> &figures) {
     for (Figure &figure : figures) {
         const std::string_view name = figure.name;
         if ((name != "peak_lag" && name != "peak_cached" && name != "lag%") || !figure.value) continue;
@@ -263,7 +263,7 @@ std::vector<std::vector<int>> sharing(const Report &report) {
     return core::sharing(std::move(by_mm));
 }
 
-std::string lag_doubt(const PeakLag &peak) {
+std::string lag_uncertainty(const PeakLag &peak) {
     if (!peak.approximate) return "";
     if (!peak.lossy) return fmt::format("; {}", kSumsHide);
     return fmt::format("; {}: it may have been higher", core::loss_text(peak.read_late));
@@ -348,9 +348,9 @@ std::vector<Figure> figures(const Report &report) {
         {"processes", Unit::Count,
          std::count_if(all.begin(), all.end(), own_image) + static_cast<std::int64_t>(report.left_out) +
              static_cast<std::int64_t>(ending.processes_unread)}};
-    if (lossy) doubt(figures, report);
-    doubt_residuals(figures, report);
-    if (std::any_of(all.begin(), all.end(), [](const auto &each) { return each.extremes.summed; })) doubt_sums(figures);
+    if (lossy) mark_losses(figures, report);
+    mark_residuals(figures, report);
+    if (std::any_of(all.begin(), all.end(), [](const auto &each) { return each.extremes.summed; })) mark_sums(figures);
     return figures;
 }
 

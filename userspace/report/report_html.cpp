@@ -78,7 +78,7 @@ std::string summary_line(const Page &page) {
         fmt::format("At most <b>{}{}</b> were hidden from readers of flushed counters: at {}, in {} [{}]",
                     peak.approximate ? "~" : "", page.kb(peak.pages), seconds(peak.t_ns), escaped(peak.comm), peak.pid);
     if (peak.rss.n > 0) text += fmt::format(", which held {}", page.kb(peak.rss));
-    return paragraph("", text + lag_doubt(peak) + ".");
+    return paragraph("", text + lag_uncertainty(peak) + ".");
 }
 
 std::string head(const Page &page) {

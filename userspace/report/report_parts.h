@@ -94,7 +94,7 @@ inline constexpr std::string_view kSumsHide = "sums of --mode counts hide change
 
 /// Why a peak lag is approximate, as the end of its line: "; records were lost: it may have been higher"; empty if it
 /// is exact.
-std::string lag_doubt(const PeakLag &peak);
+std::string lag_uncertainty(const PeakLag &peak);
 
 /// PIDs of processes that share an mm, as core::sharing(). A vfork shares its parent's mm until its first exec, but
 /// that is an entry of its own with image 0.

@@ -94,7 +94,7 @@ std::string exceeded_bound(const PeakLag &peak, const Report &report) {
 std::string peak(const PeakLag &peak, const Report &report, const Amounts &amount) {
     return fmt::format("peak lag {}{} at {} in {} [{}]{}{}\n", peak.approximate ? "~" : "", amount(peak.pages),
                        seconds(peak.t_ns), amount.name(peak.comm), peak.pid, exceeded_bound(peak, report),
-                       lag_doubt(peak));
+                       lag_uncertainty(peak));
 }
 
 /// Formats pages with the mark of an approximate number, if they are.
@@ -136,17 +136,19 @@ struct ShareRow {
 };
 
 std::string share_rows(const std::vector<ShareRow> &rows, bool lossy, const Amounts &amount) {
-    const bool doubt = std::any_of(rows.begin(), rows.end(), [](const ShareRow &row) { return row.uncertain.n != 0; });
+    const bool any_uncertain =
+        std::any_of(rows.begin(), rows.end(), [](const ShareRow &row) { return row.uncertain.n != 0; });
     const auto number = [](const std::optional<std::uint64_t> &value) { return value ? count(*value) : "-"; };
     const std::string plus_minus = amount.style().utf8 ? "\u00b1" : "+-";
     const std::string_view mark = core::approximate_mark(lossy);
-    std::string text = fmt::format("  {} {}{} {} {} {}  THREAD\n", right("PEAK CACHED", 14), right("NET", 14),
-                                   doubt ? " " + right("UNCERTAIN", 17) : "", right(fmt::format("{}UPDATES", mark), 12),
-                                   right(fmt::format("{}FLUSHES", mark), 10), right("FAULTS", 12));
+    std::string text =
+        fmt::format("  {} {}{} {} {} {}  THREAD\n", right("PEAK CACHED", 14), right("NET", 14),
+                    any_uncertain ? " " + right("UNCERTAIN", 17) : "", right(fmt::format("{}UPDATES", mark), 12),
+                    right(fmt::format("{}FLUSHES", mark), 10), right("FAULTS", 12));
     for (const ShareRow &row : rows) {
         const std::string uncertain = row.uncertain.n == 0 ? "0" : plus_minus + amount(row.uncertain);
         text += fmt::format("  {} {}{} {} {} {}  {}\n", right(row.peak_cached, 14), right(amount(row.net.rss()), 14),
-                            doubt ? " " + right(uncertain, 17) : "", right(count(row.updates), 12),
+                            any_uncertain ? " " + right(uncertain, 17) : "", right(count(row.updates), 12),
                             right(number(row.flushes), 10), right(number(row.faults), 12), row.who);
     }
     return text;

@@ -206,7 +206,7 @@ class Plot {
                 grid_.fill(row, column, column + 1, excess ? glyphs_.excess : glyphs_.cached, Look::Cached);
             }
         }
-        if (shown.needs_resync) grid_.fill(floor_row(), column, column + 1, glyphs_.doubt, Look::Doubt);
+        if (shown.needs_resync) grid_.fill(floor_row(), column, column + 1, glyphs_.uncertain, Look::Uncertain);
     }
 
     /// Walks are drawn at a distance, so that the areas stay visible. A walk that differs from exact is always drawn.

@@ -237,7 +237,7 @@ Look look_of(const Process &process, core::Verdict verdict) {
         case core::Verdict::Moving:
         case core::Verdict::Unwalked: break;
     }
-    return Look::Doubt;
+    return Look::Uncertain;
 }
 
 /// The first candidate that fits, else the last one, which put() then cuts.

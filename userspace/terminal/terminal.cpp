@@ -45,7 +45,7 @@ Paint paint(Look look) {
         case Look::Cached: return {A_NORMAL, kYellow};
         case Look::Walk:
         case Look::Good: return {A_BOLD, kGreen};
-        case Look::Doubt: return {A_BOLD, kYellow};
+        case Look::Uncertain: return {A_BOLD, kYellow};
         case Look::Bad: break;
     }
     return {A_BOLD, kRed};

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kListAgainNs = 10'000'000'000;
 constexpr std::uint64_t kListingCostsAtMost = 20;
 /// How long changes of untraced processes are kept: the record that starts tracing a process may be drained later.
-constexpr std::uint64_t kUnclaimedNs = 20'000'000;
+constexpr std::uint64_t kUnmatchedNs = 20'000'000;
 /// Times are rounded to this. A system call takes longer, and the low bits would make up most of a recorded change.
 constexpr std::uint64_t kTimeStepNs = 1024;
 
@@ -38,7 +38,7 @@ void Tracer::State::take_mappings() {
     for (const int pid : analyzer.take_started()) {
         if (named.insert(pid).second) mappings.exit(pid);
     }
-    std::vector<core::MappingChange> changes = std::exchange(unclaimed, {});
+    std::vector<core::MappingChange> changes = std::exchange(unmatched, {});
     std::vector<core::MappingChange> fresh = source->mapping_changes();
     std::move(fresh.begin(), fresh.end(), std::back_inserter(changes));
     std::stable_sort(changes.begin(), changes.end(), [](const auto &a, const auto &b) { return a.t_ns < b.t_ns; });
@@ -46,9 +46,9 @@ void Tracer::State::take_mappings() {
     unwind(changes);
     event::MappingChanges event;
     for (core::MappingChange &change : changes) {
-        const bool claimed = change.kind == core::MappingChange::Kind::Lost || named.contains(change.pid);
-        if (!claimed && change.t_ns + kUnclaimedNs > now) unclaimed.push_back(change);
-        if (!claimed || !apply_if_new(change)) continue;
+        const bool matched = change.kind == core::MappingChange::Kind::Lost || named.contains(change.pid);
+        if (!matched && change.t_ns + kUnmatchedNs > now) unmatched.push_back(change);
+        if (!matched || !apply_if_new(change)) continue;
         change.t_ns -= change.t_ns % kTimeStepNs;
         event.changes.push_back(std::move(change));
     }

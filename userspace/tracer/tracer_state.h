@@ -57,7 +57,7 @@ struct Tracer::State {
 
     std::set<int> named;                           ///< PIDs of living processes whose mappings are traced
     analysis::MappingTable mappings;               ///< the state after all changes and listings fed so far
-    std::vector<core::MappingChange> unclaimed;    ///< of processes that a later record may show to be traced
+    std::vector<core::MappingChange> unmatched;    ///< of processes that a later record may show to be traced
     std::map<int, std::uint64_t> next_listing_ns;  ///< by host TGID
 
     std::unique_ptr<Unwinding> unwinding;  ///< null: no samples

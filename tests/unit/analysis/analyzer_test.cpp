@@ -153,7 +153,7 @@ TEST_F(AnalyzerTest, CountsAnUpdateOfAnUnknownCounterAsLost) {
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_EQ(ticks[0].lost_by.at("malformed"), 1U);
     EXPECT_EQ(ticks[0].ledger.resyncs, 1U);
-    EXPECT_GT(ticks[0].ledger.doubted.n, 0);
+    EXPECT_GT(ticks[0].ledger.possible_error.n, 0);
     feed(losses(ms(70), 3, 0));
     feed(event::Stop{at(ms(80))});
     feed(event::End{at(ms(81)), {}});

@@ -37,7 +37,7 @@ bool kept(const core::Summary &summary) {
                        [](const Process &process) { return process.pid == 1; });
 }
 
-TEST(Gone, LeavesOutWhoIsForemostInNothing) {
+TEST(Gone, LeavesOutProcessesWithoutAnyExtreme) {
     const core::Summary summary = summary_of([](Process &) {});
     EXPECT_FALSE(kept(summary));
     EXPECT_EQ(summary.processes.size(), 2000U);

@@ -223,7 +223,7 @@ TEST(MmTasks, KeepsTheSumWhenATaskEnds) {
     tasks.set_cached(tasks.member(7), kAnon, 0);
     tasks.add_flushed(tasks.member(7), kAnon, 3);
     const int tag = tasks.end_member(7, 0, {}, 100);
-    EXPECT_LE(tag, kFirstLeaver);
+    EXPECT_LE(tag, kFirstFormerTask);
     EXPECT_EQ(tasks.find_member(7), nullptr);
     EXPECT_EQ(tasks.of(tag).net(), members(0, 13));
     EXPECT_EQ(tasks.net(), members(0, 17));
@@ -310,9 +310,9 @@ TEST(MmHistories, ListsWhatIsOpen) {
     add_open(histories, 200, 1, 2, account);
     EXPECT_FALSE(histories.settled());
     EXPECT_EQ(histories.open_tickets(), (std::vector<std::uint64_t>{1, 2}));
-    EXPECT_TRUE(histories.open_leavers().empty());
-    histories.retag(7, kFirstLeaver);
-    EXPECT_EQ(histories.open_leavers(), std::unordered_set<int>{kFirstLeaver});
+    EXPECT_TRUE(histories.open_former_tasks().empty());
+    histories.retag(7, kFirstFormerTask);
+    EXPECT_EQ(histories.open_former_tasks(), std::unordered_set<int>{kFirstFormerTask});
     histories.reset({});
     EXPECT_TRUE(histories.settled());
 }

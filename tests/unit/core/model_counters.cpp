@@ -13,10 +13,10 @@ namespace {
 /// mm/memory.c: TASK_RSS_EVENTS_THRESH
 constexpr int kEventsThreshold = 64;
 
-/// Takes up to `most` of the unclaimed pages.
-std::int64_t claim(Pages &unclaimed, std::int64_t most) {
-    const std::int64_t taken = std::clamp<std::int64_t>(unclaimed.n, 0, std::max<std::int64_t>(most, 0));
-    unclaimed.n -= taken;
+/// Takes up to `most` of the unplanned pages.
+std::int64_t take_of(Pages &unplanned, std::int64_t most) {
+    const std::int64_t taken = std::clamp<std::int64_t>(unplanned.n, 0, std::max<std::int64_t>(most, 0));
+    unplanned.n -= taken;
     return taken;
 }
 
@@ -27,7 +27,7 @@ void ModelKernel::account(const Change &change) {
     change.mm->rss_most = std::max(change.mm->rss_most, change.mm->exact.rss());
     change.mm->rss_least = std::min(change.mm->rss_least, change.mm->exact.rss());
     change.mm->net[change.by->serial][change.member].n += change.amount;
-    if (change.amount > 0) change.mm->unclaimed[change.member].n += change.amount;
+    if (change.amount > 0) change.mm->unplanned[change.member].n += change.amount;
     touched_ += static_cast<std::uint64_t>(std::abs(change.amount));
 }
 
@@ -285,7 +285,7 @@ void ModelKernel::zap_now(ModelTask &by, ModelMm &mm, const Members &most) {
     if (by.mm == &mm) push_sync(by, FlushReason::Zap);
     std::uint64_t lead_ns = dice_.ns(1'000, 20'000);
     for (const Member member : kAllMembers) {
-        const std::int64_t pages = claim(mm.unclaimed[member], most[member].n);
+        const std::int64_t pages = take_of(mm.unplanned[member], most[member].n);
         if (pages == 0) continue;
         change({&by, &mm, member, -pages}, lead_ns);
         lead_ns = dice_.ns(10, 40);
@@ -331,7 +331,7 @@ void ModelKernel::swap_in_fault(ModelTask &by) {
 void ModelKernel::exchange_fault(ModelTask &by, Member from) {
     enter_fault(by, RSSLAG_OF_USER_FAULT);
     push(by, 0, [this, &by, from] {
-        if (claim(by.mm->unclaimed[from], 1) == 1) change_fast({&by, by.mm, from, -1}, dice_.ns(150, 600));
+        if (take_of(by.mm->unplanned[from], 1) == 1) change_fast({&by, by.mm, from, -1}, dice_.ns(150, 600));
         change_fast({&by, by.mm, Member::Anon, 1}, dice_.ns(20, 100));
     });
     leave_fault(by);
@@ -362,7 +362,7 @@ void ModelKernel::visit(ModelTask &by, ModelMm &mm, std::function<void()> work) 
 
 void ModelKernel::swap_out(ModelTask &by, ModelMm &mm) {
     visit(by, mm, [this, &by, &mm] {
-        if (claim(mm.unclaimed.anon, 1) == 0) return;
+        if (take_of(mm.unplanned.anon, 1) == 0) return;
         change({&by, &mm, Member::Anon, -1}, dice_.ns(300, 900));
         change({&by, &mm, Member::Swap, 1}, dice_.ns(20, 60));
     });

@@ -39,7 +39,7 @@ struct ModelMm {
     std::vector<Members> local;            ///< by CPU, `cpu` scheme
     Members exact;                         ///< the truth
     Pages rss_most, rss_least;             ///< … since the attach, at any instant
-    Members unclaimed;                     ///< pages that no planned zap takes
+    Members unplanned;                     ///< pages that no planned zap takes
     std::map<std::uint64_t, Members> net;  ///< the truth since the attach, by task serial
     Members baseline;                      ///< exact at the attach
     std::set<std::uint64_t> owners;        ///< serials of tasks that live or lived in it

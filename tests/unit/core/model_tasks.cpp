@@ -52,7 +52,7 @@ ModelTask &ModelKernel::make_process(const std::string &comm, bool traced) {
     mm.newborn = false;
     mm.traced = traced;
     mm.exact = {{dice_.between(50, 400)}, {dice_.between(50, 900)}, {0}, {dice_.between(0, 60)}};
-    mm.unclaimed = mm.exact;
+    mm.unplanned = mm.exact;
     mm.count = mm.exact;
     return make_task(make_group(traced), &mm, comm);
 }
@@ -139,7 +139,7 @@ void ModelKernel::fork(ModelTask &by) {
 
 // copy_page_range(): a page table at a time, straight into the child's counters; the parent's cache stays as it is.
 void ModelKernel::copy_pages(ModelTask &by, ModelMm &child) {
-    Members left = by.mm->unclaimed;
+    Members left = by.mm->unplanned;
     left.file.n = dice_.between(0, std::max<std::int64_t>(left.file.n, 0));
     for (const Member member : kAllMembers) {
         while (left[member].n > 0) {
@@ -168,7 +168,7 @@ void ModelKernel::push_argument_page(ModelTask &by, ModelMm &newborn) {
     change_fast({&by, &newborn, Member::Anon, 1}, dice_.ns(200, 600));
     if (!options_.argument_pages) return;
     // There is no such page in the old mm, so no task may zap it.
-    push(by, 0, [mm = by.mm] { --mm->unclaimed.anon.n; });
+    push(by, 0, [mm = by.mm] { --mm->unplanned.anon.n; });
     change({&by, by.mm, Member::Anon, 1}, dice_.ns(30, 90));
 }
 

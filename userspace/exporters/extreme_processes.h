@@ -11,6 +11,6 @@ namespace rsslag::exporters {
 
 /// The positions of the processes with the largest value of a figure of --assert on what a process held, cached or grew
 /// by. A list that leaves out some processes keeps these. `all` must not be empty.
-std::set<std::size_t> foremost(const std::vector<const core::Extremes *> &all);
+std::set<std::size_t> extreme_processes(const std::vector<const core::Extremes *> &all);
 
 }  // namespace rsslag::exporters

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "exporters/foremost.h"
+#include "exporters/extreme_processes.h"
 
 #include <algorithm>
 #include <array>
@@ -42,7 +42,7 @@ constexpr std::array<MemberRank, 2> kMemberRanks{grown, cached};
 
 }  // namespace
 
-std::set<std::size_t> foremost(const std::vector<const core::Extremes *> &all) {
+std::set<std::size_t> extreme_processes(const std::vector<const core::Extremes *> &all) {
     std::set<std::size_t> positions;
     const auto mark = [&](const auto &rank) {
         const auto most =

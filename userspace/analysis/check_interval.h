@@ -7,10 +7,10 @@ namespace rsslag::analysis {
 
 /// When a loop over records looks for a signal, a reader or the time, which takes system calls: at its first step, and
 /// then after 64 steps or after some work.
-class Occasion {
+class CheckInterval {
   public:
     /// `work`: as Replay::work().
-    bool has_come(std::uint64_t work) {
+    bool is_due(std::uint64_t work) {
         constexpr unsigned kSteps = 64;
         constexpr std::uint64_t kWork = 64 * 1024;
         if (steps_++ % kSteps != 0 && work < work_ + kWork) return false;
