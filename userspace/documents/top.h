@@ -15,10 +15,16 @@
 
 namespace rsslag::documents {
 
+/// Who runs a process, where and how: raw bytes, each empty if it is not known.
+struct ProcessNames {
+    std::string user, cgroup, command_line;
+};
+
 /// A process as `top` lists it.
 struct TopProcess {
     core::ProcessTotal total;
     std::string mm_id;  ///< as ProcessReading::mm_id; empty if it is not needed
+    ProcessNames names{};
 
     /// The exact rss minus the flushed one as /proc/PID/stat shows it, with each member at least 0 (fs/proc/array.c
     /// do_task_stat).

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "columns.h"
@@ -16,6 +17,8 @@ struct TopCells {
     const core::PageSize &page_size;
     const std::map<int, ProcessReading> &walked;  ///< by PID
 };
+
+inline constexpr std::string_view kLagColumn = "LAG", kWalkedColumn = "WALKED";
 
 std::vector<Column<TopCells, TopProcess>> top_columns();
 

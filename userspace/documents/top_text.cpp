@@ -82,17 +82,18 @@ void sort_top(std::vector<TopProcess> &processes, TopSort sort) {
 }
 
 std::vector<Column<TopCells, TopProcess>> top_columns() {
-    return {
-        {{"PID", 8, 0}, [](All, One p) { return p.total.tgid > 0 ? std::to_string(p.total.tgid) : "-"; }},
-        {{"COMM", 17, 0, true}, [](All c, One p) { return core::printable(p.total.comm, c.style.utf8); }},
-        {{"", 11, 0}, [](All c, One p) { return pages(c, p, p.lag()); }, [](All c) { return "LAG " + c.style.unit; }},
-        {{"LAG %", 7, 3}, percent},
-        {{"EXACT", 12, 1}, [](All c, One p) { return pages(c, p, p.total.exact().rss()); }},
-        {{"STAT", 12, 2}, stat},
-        {{"CACHED", 10, 4}, [](All c, One p) { return pages(c, p, p.total.cached.rss()); }},
-        {{"TASKS", 7, 5}, [](All, One p) { return narrow(static_cast<std::uint64_t>(p.total.tasks)); }},
-        {{"CACHERS", 9, 6}, [](All, One p) { return narrow(static_cast<std::uint64_t>(p.total.cachers)); }},
-        {{"WALKED", 24, 7, true}, walked}};
+    return {{{"PID", 8, 0}, [](All, One p) { return p.total.tgid > 0 ? std::to_string(p.total.tgid) : "-"; }},
+            {{"COMM", 17, 0, true}, [](All c, One p) { return core::printable(p.total.comm, c.style.utf8); }},
+            {{kLagColumn, 11, 0},
+             [](All c, One p) { return pages(c, p, p.lag()); },
+             [](All c) { return "LAG " + c.style.unit; }},
+            {{"LAG %", 7, 3}, percent},
+            {{"EXACT", 12, 1}, [](All c, One p) { return pages(c, p, p.total.exact().rss()); }},
+            {{"STAT", 12, 2}, stat},
+            {{"CACHED", 10, 4}, [](All c, One p) { return pages(c, p, p.total.cached.rss()); }},
+            {{"TASKS", 7, 5}, [](All, One p) { return narrow(static_cast<std::uint64_t>(p.total.tasks)); }},
+            {{"CACHERS", 9, 6}, [](All, One p) { return narrow(static_cast<std::uint64_t>(p.total.cachers)); }},
+            {{kWalkedColumn, 24, 7, true}, walked}};
 }
 
 std::string top_text(TopTable table, TopSort sort, std::size_t rows, const TextStyle &style) {

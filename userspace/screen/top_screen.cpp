@@ -36,7 +36,11 @@ std::vector<const TopProcess *> TopState::listed() const {
     std::vector<const TopProcess *> rows;
     rows.reserve(table.processes.size());
     for (const TopProcess &process : table.processes) {
-        if (matches_filter(process.total.comm, process.total.tgid, filter)) rows.push_back(&process);
+        const documents::ProcessNames &names = process.names;
+        const std::array<std::string_view, 4> texts{process.total.comm, names.command_line, names.user, names.cgroup};
+        if (std::ranges::any_of(
+                texts, [&](std::string_view text) { return matches_filter(text, process.total.tgid, filter); }))
+            rows.push_back(&process);
     }
     return rows;
 }
@@ -165,7 +169,7 @@ void draw_top_help(Grid &grid, int row, int rows) {
     const std::array<const char *, 8> lines{
         " Keys",
         "   up/down j/k PgUp PgDn Home End   move         Enter  trace it live   Esc  back from there",
-        "   s  sort by lag, exact, cached, name           /  filter by name or PID",
+        "   s  sort by lag, exact, cached, name           /  filter by name, command, user, cgroup or PID",
         "   w  walk the page tables of the selected one   space  pause   + -  interval   q  quit",
         " EXACT is what the process holds. LAG is the part of it that the flushed counters do not show.",
         " All of it comes from one pass of a BPF iterator: page tables are walked only on w.",
@@ -198,6 +202,34 @@ std::string top_sentence(const TopTable &table, const TextStyle &style, int widt
 
 }  // namespace
 
+namespace {
+
+using TopColumn = Column<TopCells, TopProcess>;
+
+/// Those that fit. COMMAND gets the rest of the width. LAG is left out if it is CACHED of each process: it differs if a
+/// counter is below 0, which /proc shows as 0, or if stat shows the exact value.
+std::vector<TopColumn> columns_of(const TopState &state, const std::vector<const TopProcess *> &rows, int width) {
+    using All = const TopCells &;
+    using One = const TopProcess &;
+    std::vector<TopColumn> all = top_columns();
+    const bool lags = std::ranges::any_of(
+        rows, [](const TopProcess *process) { return process->lag() != process->total.cached.rss(); });
+    std::erase_if(all, [&](const TopColumn &column) {
+        return (column.heading == documents::kLagColumn && !lags && !rows.empty()) ||
+               (column.heading == documents::kWalkedColumn && state.walked.empty());
+    });
+    all.push_back({{"USER", 9, 8, true}, [](All c, One p) { return core::printable(p.names.user, c.style.utf8); }});
+    all.push_back(
+        {{"CGROUP", 26, 9, true}, [](All c, One p) { return core::printable(p.names.cgroup, c.style.utf8); }});
+    all.push_back(
+        {{"COMMAND", 16, 7, true}, [](All c, One p) { return core::printable(p.names.command_line, c.style.utf8); }});
+    all = columns_within(width, std::move(all));
+    if (!all.empty() && all.back().heading == "COMMAND") all.back().width += std::max(0, width - width_of(all));
+    return all;
+}
+
+}  // namespace
+
 Grid TopScreen::draw(Size size) const {
     const TopState &state = *state_;
     Grid grid(size);
@@ -226,7 +258,7 @@ Grid TopScreen::draw(Size size) const {
     grid.put(1, 0, top_sentence(table, state.style, width - 1), Look::Bold);
     const Area area{3, 0, std::max(rows - 5, 1), width};  // the last two rows: a blank one and the keys
     const Window window = window_of(listed.size(), static_cast<std::size_t>(area.rows - 1), state.rank(listed));
-    draw_columns(grid, area, columns_within(width, top_columns()),
+    draw_columns(grid, area, columns_of(state, listed, width),
                  TopCells{state.style, table.machine.page_size, state.walked}, state.help ? Window{} : window,
                  [&](std::size_t rank) -> const TopProcess & { return *listed[rank]; });
     if (state.help) draw_top_help(grid, area.row, rows - 5);
@@ -245,7 +277,7 @@ Grid TopScreen::draw(Size size) const {
     if (rows < 6) return grid;
     if (state.filtering) {
         grid.put(rows - 1, 0,
-                 fmt::format(" filter by name or PID: {}_   Enter keeps it, Esc drops it",
+                 fmt::format(" filter by name, command, user, cgroup or PID: {}_   Enter keeps it, Esc drops it",
                              core::printable(state.filter, state.style.utf8)),
                  Look::Bold);
     } else {

@@ -37,7 +37,7 @@ core::Result<documents::TopTable> TopSession::read(bool ids) {
     table.processes.reserve(pass->processes.size());
     for (core::ProcessTotal &process : pass->processes) {
         std::string id = ids ? all_->snapshotter().mm_id(process.mm) : std::string();
-        table.processes.push_back({std::move(process), std::move(id)});
+        table.processes.push_back({std::move(process), std::move(id), {}});
     }
     return table;
 }
@@ -88,6 +88,7 @@ Status TopSession::end_of_interval() {
     }
     auto table = read(false);
     if (!table) return table.error();
+    names_.fill(table->processes);
     auto shared = std::make_shared<documents::TopTable>(std::move(*table));
     screen_->post([shared](terminal::Shown &shown) { shown.top->take(std::move(*shared)); });
     return core::success();

@@ -6,6 +6,7 @@
 
 #include "screen/screen.h"
 #include "session/live_view.h"
+#include "session/process_names.h"
 #include "system/all_processes.h"
 #include "system/own_cost.h"
 #include "system/signals.h"
@@ -41,6 +42,7 @@ class TopSession {
     system::StopSignals &stop_;
     documents::TextStyle style_;
     std::optional<system::AllProcesses> all_;
+    ProcessNames names_;                         ///< only for the screen
     system::OwnCostMeter meter_{1'000'000'000};  ///< averages the first pass over at least 1 s
     std::optional<terminal::Screen> screen_;
     std::optional<ScreenTicks> ticks_;      ///< passes the ticks of tracer_ to screen_

@@ -435,6 +435,45 @@ TEST_F(Screens, ListProcessesByWhatTheyHide) {
     EXPECT_TRUE(contains(screen.draw({24, 80}).text(), "by exact"));
 }
 
+TEST_F(Screens, ShowWhoRunsAProcessIfThereIsRoom) {
+    TopScreen screen(milliseconds(1000), {}, TopSort::Lag);
+    screen.take(test::top_table());
+    const std::string wide = screen.draw({24, 200}).text();
+    EXPECT_TRUE(contains(wide, "CACHERS USER     CGROUP                    COMMAND")) << wide;
+    EXPECT_TRUE(contains(wide, " daemon   /system.slice/daemon-27.s /usr/sbin/daemon-27 --verbose --port=8027"))
+        << wide;
+    EXPECT_FALSE(contains(screen.draw({24, 80}).text(), "COMMAND"));
+    EXPECT_FALSE(contains(wide, "WALKED")) << "nothing was walked";
+    const auto filtered = [&screen](std::string_view filter) {
+        for (const char c : "\x2F" + std::string(filter))
+            screen.key({Key::Name::Character, static_cast<char32_t>(c)});
+        const std::string text = screen.draw({24, 200}).text();
+        screen.key({Key::Name::Escape});
+        return text;
+    };
+    for (const char *const filter : {"port=8027", "daemon-27.service"}) {
+        const std::string text = filtered(filter);
+        EXPECT_TRUE(contains(text, fmt::format("filter \"{}\": 1 ", filter))) << text;
+        EXPECT_TRUE(contains(text, "127 daemon-27")) << text;
+    }
+    EXPECT_TRUE(contains(filtered("root"), "filter \"root\": 16 ")) << filtered("root");
+}
+
+TEST_F(Screens, HaveALagColumnIfLagIsNotCached) {
+    TopScreen screen(milliseconds(1000), {}, TopSort::Lag);
+    TopTable table = test::top_table();
+    screen.take(table);
+    EXPECT_TRUE(contains(screen.draw({24, 120}).text(), "LAG kB"));
+    table.processes[3].total.flushed = core::Members{};
+    screen.take(table);
+    const std::string text = screen.draw({24, 120}).text();
+    EXPECT_FALSE(contains(text, "LAG kB")) << text;
+    EXPECT_TRUE(contains(text, "CACHED"));
+    table.processes.clear();
+    screen.take(table);
+    EXPECT_TRUE(contains(screen.draw({24, 120}).text(), "LAG kB")) << "an empty table has all columns";
+}
+
 TEST_F(Screens, SayWhoSharesOneMemory) {
     TopTable table = test::top_table();
     table.processes[27].total.mm = table.processes[5].total.mm = 77;

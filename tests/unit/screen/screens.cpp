@@ -217,7 +217,15 @@ TopTable top_table(int processes) {
         if (i % 3 == 0) total.cached = members(i, 60);
         total.cachers = i % 3 == 0 ? 1 : 0;
         total.moved = i == 30;
-        table.processes.push_back({total, fmt::format("{:016x}", i + 1)});
+        if (i == 3) {  // a counter below 0: lag is not cached
+            total.flushed = members(-2, 3000);
+            total.cached = members(5, 60);
+        }
+        const std::string path = "/usr/sbin/" + total.comm;
+        table.processes.push_back({total,
+                                   fmt::format("{:016x}", i + 1),
+                                   {i % 2 == 0 ? "root" : "daemon", fmt::format("/system.slice/{}.service", total.comm),
+                                    fmt::format("{} --verbose --port={}", path, 8000 + i)}});
     }
     return table;
 }
