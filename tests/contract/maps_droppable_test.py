@@ -20,10 +20,22 @@ MIB = 1 << 20
 FILE = 16 * MIB
 SLACK_KB = 1024  # two forks of one interpreter differ by less than this in the library pages that they have touched
 MADV_FREE = 8
+PYTHON = '/usr/bin/python3'  # an interpreter in a home directory cannot be read by other users
+MAPS_FILES = """
+import mmap, sys
+kept = []
+for i, path in enumerate(sys.argv[1:]):
+    with open(path, 'rb') as file:
+        kept.append(mmap.mmap(file.fileno(), 0 if i else mmap.PAGESIZE, prot=mmap.PROT_READ))
+    for at in range(0, len(kept[-1]), mmap.PAGESIZE):
+        kept[-1][at]
+print('ready', flush=True)
+sys.stdin.read()
+"""
 
 
-def sums(test, pid):
-    ran = rsslag('maps', '--json', str(pid))
+def sums(test, pid, ran_by=rsslag):
+    ran = ran_by('maps', '--json', str(pid))
     test.assertEqual(ran.status, 0, ran)
     assert_valid(test, 'maps', ran.document())
     (process,) = ran.document()['processes']
@@ -48,6 +60,7 @@ class Files(unittest.TestCase):
     def setUpClass(cls):
         cls.directory = tempfile.mkdtemp(prefix='rsslag-contract-')
         cls.addClassCleanup(shutil.rmtree, cls.directory)
+        os.chmod(cls.directory, 0o755)  # for ordinary users
         cls.path = cls.other_path = os.path.join(cls.directory, 'file')
         with open(cls.path, 'wb') as file:
             for _ in range(FILE // 65536):
@@ -124,6 +137,37 @@ class Files(unittest.TestCase):
         with self.overlay(), self.child(FILE, FILE, FILE // 2) as pid:
             self.assertGreaterEqual(smaps_sum(pid, 'Rss'), 5 * FILE // 2048)
             self.assert_kb(pid, FILE // 1024)
+
+    @contextlib.contextmanager
+    def mapped_by_nobody(self, *paths):
+        """A process of an ordinary user that maps the first page of the file and all of each of `paths`."""
+        os.chmod(self.path, 0o644)
+        child = subprocess.Popen([PYTHON, '-c', MAPS_FILES, self.path, *paths], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                 user=contract.NOBODY, group=contract.NOBODY, extra_groups=[], cwd='/')
+        with child:
+            try:
+                self.assertEqual(child.stdout.readline(), 'ready\n')
+                yield child.pid
+            finally:
+                child.kill()
+
+    @contract.needs_root
+    @unittest.skipUnless(os.access(PYTHON, os.X_OK), f'there is no {PYTHON}, which every user may read')
+    def test_an_ordinary_user_sees_a_file_once_that_is_also_mapped_in_an_overlay(self):
+        with self.overlay(), self.mapped_by_nobody() as pid:
+            usual = sums(self, pid, contract.as_nobody)['droppable_file_kb']
+        with self.overlay(), self.mapped_by_nobody(self.path, self.other_path, self.other_path) as pid:
+            told = sums(self, pid, contract.as_nobody)
+            text = contract.as_nobody('maps', str(pid)).out
+            self.assertTrue(told['droppable_each_once'])
+            self.assertIn('without a write, each page once', text)
+            self.assertAlmostEqual(told['droppable_file_kb'] - usual, FILE // 1024, delta=SLACK_KB)
+            os.chmod(self.directory, 0o700)  # the user can no longer compare the files
+            self.addCleanup(os.chmod, self.directory, 0o755)
+            told = sums(self, pid, contract.as_nobody)
+            text = contract.as_nobody('maps', str(pid)).out
+        self.assertFalse(told['droppable_each_once'])
+        self.assertIn('pages that an overlay shows again may count twice', text)
 
     def test_pages_that_a_mapping_in_an_overlay_locks_do_not_count(self):
         with self.overlay(), self.child(FILE, locked=True) as pid:

@@ -147,7 +147,10 @@ void append_sums(Out out, const MappedProcess &process, const Sizes &sizes) {
     }
     row("Pss", sums.pss, "its share of what is shared, and all that is private");
     row("Swap", sums.swap);
-    row("droppable, at most", sums.droppable, "what reclaim can take without a write, each page once");
+    row("droppable, at most", sums.droppable,
+        sums.droppable_each_once
+            ? "what reclaim can take without a write, each page once"
+            : "what reclaim can take without a write; pages that an overlay shows again may count twice");
     if (sums.droppable_anon.n > 0) {
         row("  of files", sums.droppable_file, "clean, and locked by no mapping here");
         row("  anonymous", sums.droppable_anon, "given up by MADV_FREE, or of MAP_DROPPABLE");

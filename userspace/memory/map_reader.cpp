@@ -124,7 +124,8 @@ class FilePagesReader {
 
     procfs::FilePages pages() {
         return {page_size_,
-                [this](std::uint64_t start, std::uint64_t end, const auto &found) { return read(start, end, found); }};
+                [this](std::uint64_t start, std::uint64_t end, const auto &found) { return read(start, end, found); },
+                [this](const procfs::Mapping &mapping) { return procfs::stamp_of_mapped(process_, mapping); }};
     }
 
   private:

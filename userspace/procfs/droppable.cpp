@@ -5,6 +5,7 @@
 #include <array>
 #include <compare>
 #include <functional>
+#include <map>
 #include <optional>
 #include <queue>
 #include <set>
@@ -123,11 +124,17 @@ std::optional<std::uint64_t> counted_again(const std::vector<MappedPart> &parts,
     return static_cast<std::uint64_t>(pages.page_size.kb(core::Pages{again}).n);
 }
 
-using File = std::vector<MappedPart>;
+using FileParts = std::vector<MappedPart>;
+
+struct File {
+    const Mapping *mapping = nullptr;  ///< one of its mappings
+    bool stacked = false;              ///< on a device of Devices::stacked
+    FileParts parts;
+};
 
 /// Pages of an overlay's file are those of a file below it, which may be mapped by another path. Returns how many kB
-/// the sum over the files contains too often for this reason, at least. 0 without frame numbers.
-std::uint64_t counted_by_other_files(const std::vector<const File *> &files, const FilePages &pages) {
+/// the sum over the files contains too often for this reason, at least. nullopt without frame numbers.
+std::optional<std::uint64_t> counted_by_other_files(const std::vector<File> &files, const FilePages &pages) {
     struct Held {
         std::uint64_t frame = 0;
         std::size_t file = 0;
@@ -136,14 +143,14 @@ std::uint64_t counted_by_other_files(const std::vector<const File *> &files, con
     };
     std::vector<Held> held;
     for (std::size_t i = 0; i < files.size(); ++i) {
-        for (const MappedPart &part : *files[i]) {
+        for (const MappedPart &part : files[i].parts) {
             bool numbered = true;
             const std::uint64_t end = part.address + (part.end - part.begin) * 1024;
             const bool read = pages.visit(part.address, end, [&](std::uint64_t, std::uint64_t frame) {
                 held.push_back({frame, i, !part.locked});
                 numbered = numbered && frame != 0;
             });
-            if (!read || !numbered) return 0;
+            if (!read || !numbered) return std::nullopt;
         }
     }
     std::sort(held.begin(), held.end());
@@ -171,13 +178,44 @@ std::uint64_t counted_by_other_files(const std::vector<const File *> &files, con
     std::uint64_t dirty = 0;  // all of these may be among the pages that count again
     for (std::size_t i = 0; i < files.size(); ++i) {
         if (!shares[i]) continue;
-        for (const MappedPart &part : *files[i])
+        for (const MappedPart &part : files[i].parts)
             dirty += part.dirty;
     }
     return again - std::min(again, dirty);
 }
 
-std::uint64_t clean_pages(File &parts, const FilePages &pages) {
+/// Moves the parts of each file to the file on an overlay that has the same pages, as their stamps show. Returns false
+/// if other files may have pages in common, too.
+bool merge_by_stamp(std::vector<File> &files, const FilePages &pages) {
+    std::ranges::stable_partition(files, &File::stacked);
+    std::multimap<FileStamp, File *> of_overlays;  // with inode 0
+    bool certain = true;
+    for (File &file : files) {
+        const auto stamp = pages.stamp ? pages.stamp(*file.mapping) : std::nullopt;
+        if (!stamp) {
+            certain = false;
+            continue;
+        }
+        FileStamp key = *stamp;
+        key.inode = 0;
+        const auto [begin, end] = of_overlays.equal_range(key);
+        for (auto at = begin; at != end; ++at) {
+            File &other = *at->second;
+            if (other.mapping->device == file.mapping->device) continue;
+            if (other.mapping->inode != stamp->inode) {
+                certain = false;
+                continue;
+            }
+            other.parts.insert(other.parts.end(), file.parts.begin(), file.parts.end());
+            file.parts.clear();
+            break;
+        }
+        if (file.stacked) of_overlays.emplace(key, &file);
+    }
+    return certain;
+}
+
+std::uint64_t clean_pages(FileParts &parts, const FilePages &pages) {
     std::ranges::sort(parts, {}, &MappedPart::begin);
     const std::uint64_t most = most_pages(parts);
     const std::vector<FileRange> twice = covered_twice(parts);
@@ -216,9 +254,9 @@ bool is_of_driver(const Mapping &mapping) {
 
 Droppable droppable(const std::vector<Mapping> &mappings, const Devices &devices, const FilePages &pages) {
     Droppable all;
-    std::unordered_map<std::string, File> files;
+    std::unordered_map<std::string, std::size_t> index;
+    std::vector<File> files;
     std::set<std::string_view> file_systems;
-    bool stacked = false;
     for (const Mapping &mapping : mappings) {
         all.anon += anonymous(mapping);
         const Kilobytes of_file = or_zero(mapping.fields.rss) - or_zero(mapping.fields.anonymous);
@@ -230,19 +268,23 @@ Droppable droppable(const std::vector<Mapping> &mappings, const Devices &devices
         part.locked_whole = part.locked && of_file == mapping.size;
         if (!part.locked) part.clean = static_cast<std::uint64_t>(clean);
         if (!part.locked) part.dirty = static_cast<std::uint64_t>(of_file.n - clean);
-        files[file_of(mapping)].push_back(part);
+        const auto [file, added] = index.emplace(file_of(mapping), files.size());
+        if (added) files.push_back({&mapping, devices.stacked.contains(mapping.device), {}});
+        files[file->second].parts.push_back(part);
         file_systems.insert(mapping.device);
-        stacked = stacked || devices.stacked.contains(mapping.device);
+    }
+    std::uint64_t again = 0;
+    if (file_systems.size() > 1 && std::ranges::any_of(files, &File::stacked)) {
+        const auto by_frame = pages.visit ? counted_by_other_files(files, pages) : std::nullopt;
+        if (by_frame)
+            again = *by_frame;
+        else
+            all.each_once = merge_by_stamp(files, pages);
     }
     std::uint64_t clean = 0;
-    std::vector<const File *> each;
-    for (auto &[file, parts] : files) {
-        clean += clean_pages(parts, pages);
-        each.push_back(&parts);
-    }
-    if (stacked && file_systems.size() > 1 && pages.visit)
-        clean -= std::min(clean, counted_by_other_files(each, pages));
-    all.file = Kilobytes{static_cast<std::int64_t>(clean)};
+    for (File &file : files)
+        clean += clean_pages(file.parts, pages);
+    all.file = Kilobytes{static_cast<std::int64_t>(clean - std::min(clean, again))};
     return all;
 }
 

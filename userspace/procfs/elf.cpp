@@ -150,6 +150,15 @@ std::array<std::string, 2> paths_of(const Process &process, const Mapping &mappi
             (by_thread ? task->directory : "") + "root" + mapping.name};
 }
 
+std::optional<struct stat> stat_of_mapped(const Process &process, const Mapping &mapping) {
+    for (const std::string &path : paths_of(process, mapping)) {
+        struct stat about {};
+        const bool found = fstatat(process.dir_fd(), path.c_str(), &about, AT_NO_AUTOMOUNT) == 0;
+        if (found && about.st_ino == mapping.inode) return about;
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 core::Result<ElfFile> read_elf(int fd) {
@@ -191,12 +200,16 @@ core::Result<Fd> open_mapped(const Process &process, const Mapping &mapping) {
 }
 
 std::optional<mode_t> type_of_mapped(const Process &process, const Mapping &mapping) {
-    for (const std::string &path : paths_of(process, mapping)) {
-        struct stat about {};
-        const bool found = fstatat(process.dir_fd(), path.c_str(), &about, AT_NO_AUTOMOUNT) == 0;
-        if (found && about.st_ino == mapping.inode) return about.st_mode & S_IFMT;
-    }
-    return std::nullopt;
+    const auto about = stat_of_mapped(process, mapping);
+    if (!about) return std::nullopt;
+    return about->st_mode & S_IFMT;
+}
+
+std::optional<FileStamp> stamp_of_mapped(const Process &process, const Mapping &mapping) {
+    const auto about = stat_of_mapped(process, mapping);
+    if (!about) return std::nullopt;
+    const auto time = [](const timespec &at) { return std::array<std::int64_t, 2>{at.tv_sec, at.tv_nsec}; };
+    return FileStamp{about->st_size, time(about->st_mtim), time(about->st_ctim), about->st_ino};
 }
 
 std::optional<std::uint64_t> load_bias(const ElfFile &file, const std::vector<Mapping> &mappings,

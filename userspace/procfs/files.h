@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -97,6 +98,17 @@ struct Mapping {
 
     /// Whether VmFlags contains `flag`, which has two letters (fs/proc/task_mmu.c show_smap_vma_flags).
     bool has_flag(std::string_view flag) const;
+};
+
+/// Attributes of a file that stat(2) reports. Overlayfs reports the times and the size of the file below. The inode
+/// number, too, unless the file was copied up or the layers are on several file systems (fs/overlayfs/inode.c).
+struct FileStamp {
+    std::int64_t size = 0;                         ///< bytes
+    std::array<std::int64_t, 2> modified{};        ///< seconds, nanoseconds
+    std::array<std::int64_t, 2> status_changed{};  ///< seconds, nanoseconds
+    std::uint64_t inode = 0;
+
+    auto operator<=>(const FileStamp &) const = default;
 };
 
 core::Result<Stat> parse_stat(std::string_view text);

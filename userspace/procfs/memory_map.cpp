@@ -227,6 +227,7 @@ MapSums sums(const std::vector<Mapping> &mappings, const Devices &devices, const
     sums.droppable_file = taken.file;
     sums.droppable_anon = taken.anon;
     sums.droppable = taken.total();
+    sums.droppable_each_once = taken.each_once;
     return sums;
 }
 

@@ -122,6 +122,7 @@ struct MapSums {
         private_hugetlb, shared_hugetlb, hugetlb;
     /// Upper bounds of the memory that reclaim can free without a write (droppable.h).
     core::Kilobytes droppable_file, droppable_anon, droppable;
+    bool droppable_each_once = true;  ///< Droppable::each_once
     /// Rss of private writable mappings and stacks: the resident part of what DATA counts (data_vm + stack_vm).
     core::Kilobytes data_rss;
 
@@ -131,11 +132,12 @@ struct MapSums {
 
 /// Finds the file pages that are present, by the entries of pagemap. visit() calls `found` with the address and the
 /// frame number of each page from `start` to `end` and returns false if the entries cannot be read. The frame number is
-/// 0 without CAP_SYS_ADMIN. visit may be empty.
+/// 0 without CAP_SYS_ADMIN. stamp() returns nullopt if the mapped file cannot be found. Both may be empty.
 struct FilePages {
     using Found = std::function<void(std::uint64_t address, std::uint64_t frame)>;
     core::PageSize page_size;
     std::function<bool(std::uint64_t start, std::uint64_t end, const Found &found)> visit;
+    std::function<std::optional<FileStamp>(const Mapping &mapping)> stamp{};
 };
 
 /// The sums over the mappings of a process. `pages` is used for file ranges that are mapped more than once.

@@ -149,7 +149,9 @@ TEST(Droppable, CountsAPageOnceThatAnOverlayShowsAgain) {
                 found(start + page * 4096, first[i] == 0 ? 0 : first[i] + page);
             return true;
         };
-        return droppable(mappings, mounted, {{4096}, visit}).file;
+        const Droppable taken = droppable(mappings, mounted, {{4096}, visit});
+        EXPECT_EQ(taken.each_once, first[0] != 0);
+        return taken.file;
     };
     EXPECT_EQ(of_file(devices), Kilobytes{400});
     EXPECT_EQ(of_file(kMounted), Kilobytes{600}) << "without an overlay two files have no page in common";
@@ -164,6 +166,43 @@ TEST(Droppable, CountsAPageOnceThatAnOverlayShowsAgain) {
     mappings[0] = mapped({"/below/f", 0, 400, 400});
     mappings[0].start = 1 << 28;
     EXPECT_EQ(of_file(devices), Kilobytes{600}) << "without frame numbers the upper bound remains";
+}
+
+/// Without frame numbers.
+TEST(Droppable, CountsAFileOnceWhoseStampIsThatOfAFileOnAnOverlay) {
+    Devices devices = kMounted;
+    devices.others.insert("00:40");
+    devices.stacked.insert("00:40");
+    std::vector<Mapping> mappings{mapped({"/below/f", 0, 400, 300}),
+                                  mapped({"/f", 0, 400, 300, 0, 0, "rd", "00:40", 99}),
+                                  mapped({"/other", 0, 100, 100, 0, 0, "rd", "00:40", 98})};
+    mappings[0].inode = 99;
+    std::vector<std::optional<FileStamp>> stamps{FileStamp{409600, {1, 2}, {3, 4}, 99},
+                                                 FileStamp{409600, {1, 2}, {3, 4}, 99},
+                                                 FileStamp{102400, {1, 2}, {3, 4}, 98}};
+    const auto taken = [&]() {
+        const auto stamp = [&](const Mapping &mapping) {
+            const auto at = std::ranges::find(mappings, mapping.name, &Mapping::name);
+            return stamps[static_cast<std::size_t>(at - mappings.begin())];
+        };
+        return droppable(mappings, devices, {{4096}, {}, stamp});
+    };
+    EXPECT_EQ(taken().file, Kilobytes{500}) << "of 400 kB, 300 are resident in each mapping: at most all are";
+    EXPECT_TRUE(taken().each_once);
+    mappings[1].vm_flags = "rd lo";
+    mappings[1].fields.rss = Kilobytes{400};
+    EXPECT_EQ(taken().file, Kilobytes{100}) << "all of the file is locked by its path in the overlay";
+    mappings[1] = mapped({"/f", 0, 400, 300, 0, 0, "rd", "00:40", 99});
+    stamps[0]->status_changed[1] = 5;
+    EXPECT_EQ(taken().file, Kilobytes{700}) << "another file of the same size";
+    EXPECT_TRUE(taken().each_once);
+    stamps[0] = stamps[1];
+    stamps[0]->inode = mappings[0].inode = 7;
+    EXPECT_EQ(taken().file, Kilobytes{700}) << "the file was copied up, or is another one";
+    EXPECT_FALSE(taken().each_once);
+    stamps[0].reset();
+    EXPECT_FALSE(taken().each_once);
+    EXPECT_TRUE(droppable(mappings, kMounted).each_once) << "without an overlay two files have no page in common";
 }
 
 TEST(Droppable, IsNoPageThatAnotherMappingLocks) {
