@@ -84,12 +84,13 @@ def gate():
         # The kernels of the guests are fetched while the build runs.
         [build('build', 'ci', 300), Step('guests', sh('for suite in bookworm trixie; do tests/vm/kernel $suite >/dev/null || exit 77; done'), 30, 900,
                                          missing=no_machines)],
-        [Step('unit', ctest('build', '-L', 'unit', each=400), 65, 900, **built)],
-        [Step('format', sh('formatted'), 5, 120)],
+        [Step('unit', ctest('build', '-L', 'unit', each=400), 50, 900, **built), Step('format', sh('formatted'), 10, 300)],
         [Step('contract', ctest('build', '-L', 'gate', '-j3', each=400), 150, 1500, **built)],
-        [Step('live', live(f'--gtest_filter={QUIESCENT}'), 25, 600, **tracing)],
-        # Samples of the steps `inject` and, below, `soak` and `fuzz`: two minutes of one CPU together.
-        [Step('inject-sample', python('tests/inject/inject.py', RSSLAG, '--seconds', '22', *READING), 25, 600, **tracing)],
+        # Samples of the steps `inject`, `fuzz` and, below, `soak`: two minutes of one CPU together. `live` leaves a CPU idle.
+        [Step('live', live(f'--gtest_filter={QUIESCENT}'), 30, 600, **tracing),
+         Step('fuzz-sample', sh('for seed in 1 2; do build/tests/fuzz/sample_recording 9000 $seed tests/fuzz/corpus/fuzz_recording/* || '
+                                'exit; done'), 45, 900, **built),
+         Step('inject-sample', python('tests/inject/inject.py', RSSLAG, '--seconds', '22', *READING), 30, 600, **tracing)],
         [Step('completeness-events', completeness('events', '1'), 7, 300, **tracing)],
         [Step('completeness-counts', completeness('counts', '1'), 7, 300, **tracing)],
         [Step('known-truth', known_truth('--gate'), 8, 400, **tracing)],
@@ -98,9 +99,7 @@ def gate():
               **in_machine),
          Step('vm-trixie-32', machine('trixie', 32, 2048, 600, '--live-only', '--gtest_filter=FewPages*:PerCpu*:*per_cpu:*few_pages:*classic',
                                       '--scheme', 'cpu', '--status', 'exact'), 60, 700, **in_machine),
-         Step('soak-sample', python('tests/live/soak.py', '--rsslag', RSSLAG, '--sample', '30'), 35, 600, **tracing),
-         Step('fuzz-sample', sh('for seed in 1 2; do build/tests/fuzz/sample_recording 9000 $seed tests/fuzz/corpus/fuzz_recording/* || '
-                                'exit; done'), 60, 900, **built)],
+         Step('soak-sample', python('tests/live/soak.py', '--rsslag', RSSLAG, '--sample', '30'), 35, 600, **tracing)],
     ]
 
 

@@ -29,6 +29,12 @@ TIMEOUT = 240  # seconds; high, since test machines are small and busy
 LIMIT = 300  # seconds for a test of the gate. A test that hangs fails, and the next one starts
 LONG = bool(os.environ.get('RSSLAG_TEST_LONG'))
 
+
+def runs(usual):
+    """How many times a test repeats a thing: half of the usual number in the gate."""
+    return usual if LONG else usual // 2
+
+
 # Characters that a terminal executes or hides. Newlines, which end lines of the output, are checked separately.
 CONTROL = re.compile('[\x00-\x09\x0b-\x1f\x7f-\x9f]')
 BIDI = re.compile('[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]')

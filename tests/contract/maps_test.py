@@ -14,7 +14,7 @@ import unittest
 
 import contract
 from contract import (BIDI, CONTROL, Held, TracingTest, as_nobody, assert_one_error_line, assert_valid, child_with,
-                      environment, long_only, needs_overcommit, needs_root, needs_schema, no_such_pid, reserved, rsslag, task_state,
+                      environment, long_only, needs_overcommit, needs_root, needs_schema, no_such_pid, reserved, rsslag, runs, task_state,
                       wait_until)
 from panes import Pane, needs_tmux
 
@@ -296,7 +296,7 @@ class Endings(unittest.TestCase):
     def test_a_target_that_comes_and_goes(self):
         """Equal numbers, or status 3 with the reason: never a crash, never half a document."""
         seen = set()
-        for _ in range(10 if contract.emulated() else 40):
+        for _ in range(10 if contract.emulated() else runs(40)):
             with subprocess.Popen(['true'], env=environment()) as process:
                 ran = maps('--json', process.pid)
             seen.add(ran.status)
@@ -308,7 +308,7 @@ class Endings(unittest.TestCase):
 
     def test_mappings_that_vanish_while_they_are_read(self):
         with Held('busy', '--threads', '4') as held:
-            for _ in range(10):
+            for _ in range(runs(10)):
                 document = maps('--json', held.pid).document()
                 assert_adds_up(self, document)
                 (process,) = document['processes']

@@ -16,7 +16,7 @@ import unittest
 
 import contract
 from contract import (NOBODY, Children, Held, as_nobody, assert_one_error_line, assert_valid, environment, long_only,
-                      needs_root, needs_schema, rsslag, task_state, wait_until)
+                      needs_root, needs_schema, rsslag, runs, task_state, wait_until)
 
 PAGES = 300
 
@@ -314,7 +314,7 @@ class Machine(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which('strace'), 'strace is missing')
     def test_many_that_look_alike_are_not_each_compared_with_all(self):
-        count = 200
+        count = runs(200)
         with Children((b'alike',) * count), tempfile.NamedTemporaryFile('r') as log:
             ran = mem('--json', '--each', prefix=['strace', '-qq', '-o', log.name, '-e', 'trace=kcmp'])
             asked = len(log.readlines())

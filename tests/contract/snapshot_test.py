@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import contract
-from contract import Held, TracingTest, assert_snapshot, long_only, needs_schema, rsslag, snapshot
+from contract import Held, TracingTest, assert_snapshot, long_only, needs_schema, rsslag, runs, snapshot
 
 
 class Schema(TracingTest):
@@ -152,7 +152,7 @@ class Options(TracingTest):
 
     def test_check_does_not_hold_where_the_target_moves(self):
         with Held('busy', '--threads', '4') as held:
-            for _ in range(10):
+            for _ in range(runs(10)):
                 ran = snapshot('--check', '--json', held.pid)
                 verdict = ran.document()['processes'][0]['verdict']
                 self.assertEqual(ran.status, 0 if verdict in ('agrees', 'explained') else 1, ran)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import contract
 from browser import Browser, needs_chromium
-from contract import TracingTest, assert_one_error_line, assert_valid, long_only, needs_root, rsslag, snapshot
+from contract import TracingTest, assert_one_error_line, assert_valid, long_only, needs_root, rsslag, runs, snapshot
 
 RECORDED = str(contract.ROOT / 'tests' / 'fuzz' / 'corpus' / 'fuzz_recording' / 'stacks-6.18')
 PAGE = os.sysconf('SC_PAGESIZE')
@@ -166,7 +166,7 @@ class ByFunction(TracingTest):
         return ran.status == 0 and bool(ran.document()['processes'])
 
     def test_the_default_rate(self):
-        mib = 200
+        mib = runs(200)
         document, _ = self.recorded(mib, '--stacks')
         self.assertEqual(document['sampling']['period'], 64)
         pages = (mib << 20) // PAGE
