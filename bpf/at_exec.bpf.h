@@ -33,13 +33,15 @@ static long send_cache(u32 number, struct at_exec_walk *walk)
     struct rsslag_cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
     s32 cached[EXACT_RSS_MEMBERS] = {};
     struct rsslag_at_exec *record;
+    s32 any = 0;
 
     if (!cpu || !cpu->known) {
         walk->failed = 1;
         return 1;
     }
     exact_rss_locals(cached, walk->counters, cpu->offset);
-    if (!(cached[0] | cached[1] | cached[2] | cached[3]))
+    EXACT_RSS_EACH(m, any |= cached[m]);
+    if (!any)
         return 0;
     record = reserve_at_exec(walk->t_ns, walk->mm);
     if (!record) {

@@ -35,17 +35,22 @@ static __noinline void print_head(struct seq_file *seq, u32 family)
         PRINT_HEAD(seq, "rsslag_processes_inexact", RSSLAG_HELP_INEXACT);
 }
 
-#define PRINT_MEMBER(seq, label, group, text, member) \
-    BPF_SEQ_PRINTF(seq, \
-                   "rsslag_process_resident_memory_bytes{comm=\"%s\",member=\"" text "\",part=\"flushed\"} %lld\n" \
-                   "rsslag_process_resident_memory_bytes{comm=\"%s\",member=\"" text "\",part=\"cached\"} %lld\n", \
-                   label, bytes((group)->flushed[member]), label, bytes((group)->cached[member]))
+static const char member_names[EXACT_RSS_MEMBERS][8] = EXACT_RSS_NAMES;
 
-static __noinline void print_resident(struct seq_file *seq, const char *label, const struct group *group)
+#define PRINT_MEMBER(seq, label, group, member) \
+    BPF_SEQ_PRINTF(seq, \
+                   "rsslag_process_resident_memory_bytes{comm=\"%s\",member=\"%s\",part=\"flushed\"} %lld\n" \
+                   "rsslag_process_resident_memory_bytes{comm=\"%s\",member=\"%s\",part=\"cached\"} %lld\n", \
+                   label, member_names[member], bytes((group)->flushed[member]), \
+                   label, member_names[member], bytes((group)->cached[member]))
+
+/* Returns the number of lines. */
+static __noinline u32 print_resident(struct seq_file *seq, const char *label, const struct group *group)
 {
-    PRINT_MEMBER(seq, label, group, "file", EXACT_RSS_FILE);
-    PRINT_MEMBER(seq, label, group, "anon", EXACT_RSS_ANON);
-    PRINT_MEMBER(seq, label, group, "shmem", EXACT_RSS_SHMEM);
+    u32 lines = 0;
+
+    EXACT_RSS_EACH_OF_RSS(m, PRINT_MEMBER(seq, label, group, m); lines += 2);
+    return lines;
 }
 
 /* Returns the number of lines. */
@@ -53,8 +58,7 @@ static __always_inline u32 print_values_of(struct seq_file *seq, u32 family, con
 {
     switch (family) {
     case RESIDENT:
-        print_resident(seq, label, group);
-        return 6;
+        return print_resident(seq, label, group);
     case SWAP:
         BPF_SEQ_PRINTF(seq,
                        "rsslag_process_swap_bytes{comm=\"%s\",part=\"flushed\"} %lld\n"

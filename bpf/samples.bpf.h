@@ -46,7 +46,7 @@ static __always_inline s32 estimated_amount(u64 mm, u32 member, s64 count, s32 c
 
     if (!last)
         return 1;
-    member &= 3;
+    member = exact_rss_index(member);
     if (last->mm != mm) {
         last->mm = mm;
         EXACT_RSS_EACH(m, last->cached[m] = 0; last->count[m] = 0);

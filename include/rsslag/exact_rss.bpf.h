@@ -22,6 +22,9 @@
 /* include/linux/mm_types_task.h; RSS is file + anon + shmem */
 enum exact_rss_member { EXACT_RSS_FILE, EXACT_RSS_ANON, EXACT_RSS_SWAP, EXACT_RSS_SHMEM, EXACT_RSS_MEMBERS };
 
+/* The initializer of an array of strings by member. */
+#define EXACT_RSS_NAMES { "file", "anon", "swap", "shmem" }
+
 /* Repeats the statements for each member, with its constant `m`. It is no loop, because CO-RE relocates only constant indexes,
  * and no do-while, so that the statements can be the cases of a switch. */
 #define EXACT_RSS_EACH(m, ...) \
