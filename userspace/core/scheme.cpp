@@ -41,11 +41,11 @@ Bound bound(const Machine &machine, std::int64_t tasks) {
     switch (machine.scheme) {
         case Scheme::Thread: {
             const Pages all{tasks * kFaultsBeforeFlush};
-            return {.members = {all, all, all, all}, .rss = all, .hard = false};
+            return {.members = Members::of_each(all), .rss = all, .hard = false};
         }
         case Scheme::Cpu: {
             const Pages each{machine.cpus_online * (batch_of(std::max(machine.cpus_online, machine.cpus_present)) - 1)};
-            const Members members{each, each, each, each};
+            const auto members = Members::of_each(each);
             return {.members = members, .rss = members.rss(), .hard = true};
         }
         case Scheme::Plain: break;

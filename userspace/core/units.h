@@ -116,6 +116,13 @@ static_assert(kMembersInText.size() == kMembers && std::ranges::all_of(kRssMembe
 struct Members {
     Pages file, anon, swap, shmem;
 
+    /// The same number for each member.
+    static constexpr Members of_each(Pages pages) {
+        Members all;
+        for (const Member member : kAllMembers)
+            all[member] = pages;
+        return all;
+    }
     constexpr Pages &operator[](Member m) {
         switch (m) {
             case Member::File: return file;

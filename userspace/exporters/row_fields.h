@@ -162,8 +162,9 @@ constexpr auto of_tick(const core::Column<Value> &column) {
     return Field{column.name, [column](const TickRow &r) { return column.value(r); }};
 }
 
-/// In output order. Names are those of rsslag.tick/2, with _ in place of dots.
-inline constexpr std::tuple kAll{
+/// In output order, before and after those of the members in /proc/PID/status. Names are those of rsslag.tick/2, with _
+/// in place of dots.
+inline constexpr std::tuple kBeforeStatusMembers{
     Field{"type", [](const Stamped auto &r) { return TypeName()(r); }},
     Field{"t_ns", [](const Stamped auto &r) { return r.at.t_ns; }},
     Field{"pid", [](const Stamped auto &r) { return positive(r.at.pid); }},
@@ -204,10 +205,10 @@ inline constexpr std::tuple kAll{
     of_readers(columns::kStat),
     of_readers(columns::kStatm),
     of_readers(columns::kStatusRss),
-    of_readers(columns::kStatusAnon),
-    of_readers(columns::kStatusFile),
-    of_readers(columns::kStatusShmem),
-    of_readers(columns::kStatusSwap),
+};
+inline constexpr auto kStatusMembers =
+    std::apply([](const auto &...columns) { return std::tuple{of_readers(columns)...}; }, columns::kStatusMembers);
+inline constexpr std::tuple kAfterStatusMembers{
     of_readers(columns::kStatusHwm),
     Field{"walked_file", [](const HasWalk auto &r) { return name_of(walked(r.walk, &core::Walk::file)); }},
     of_walk(columns::kWalkedRss),
@@ -245,8 +246,9 @@ inline constexpr std::tuple kAll{
     Field{"to", [](const MappingRow &r) { return Hex{r.to}; }},
     Field{"perms", [](const MappingRow &r) { return core::permissions(r.flags); }},
     Field{"old_from",
-          [](const MappingRow
-                 &r) { return r.type == MappingRow::Type::Moved ? std::optional(Hex{r.old_from}) : std::nullopt; }},
+          [](const MappingRow &r) {
+              return r.type == MappingRow::Type::Moved ? std::optional(Hex{r.old_from}) : std::nullopt;
+          }},
     Field{"held_kb", [](const MappingRow &r) { return count_of(r.held); }},
     Field{"build_id",
           [](const MappingRow &r) { return r.build_id.known() ? std::optional(core::hex(r.build_id)) : std::nullopt; }},
@@ -262,6 +264,7 @@ inline constexpr std::tuple kAll{
     Field{"page_size", [](const Facts &f) { return f.machine.page_size.bytes; }},
     Field{"start_time", [](const Facts &f) { return core::utc_time(f.time); }},
 };
+inline constexpr std::tuple kAll = std::tuple_cat(kBeforeStatusMembers, kStatusMembers, kAfterStatusMembers);
 
 }  // namespace fields
 

@@ -9,8 +9,8 @@ namespace rsslag::exporters {
 
 namespace {
 
-/// {flushed}, {cached}, {exact} and {members} are columns for the members and their sum, {first} and {others} are
-/// members.
+/// {status} are columns for the members in /proc/PID/status. {flushed}, {cached}, {exact} and {members} are columns for
+/// the members and their sum, {first} and {others} are members.
 constexpr const char *kTables = R"sql(
 CREATE TABLE facts (  -- where and how it was recorded, and how it ended
     key TEXT PRIMARY KEY,
@@ -138,8 +138,7 @@ CREATE TABLE readings (          -- readings of the counters, with the values of
     tasks INTEGER,
     took_us INTEGER,
     stat INTEGER, statm INTEGER,                     -- pages
-    status_rss_kb INTEGER, status_anon_kb INTEGER, status_file_kb INTEGER, status_shmem_kb INTEGER,
-    status_swap_kb INTEGER, status_hwm_kb INTEGER,   -- kB of 1,024 bytes
+    status_rss_kb INTEGER, {status}status_hwm_kb INTEGER,  -- kB of 1,024 bytes
     {flushed},  -- pages
     {cached}        -- pages
 );
@@ -196,12 +195,15 @@ std::string members(std::string_view prefix) {
 }  // namespace
 
 std::string sqlite_tables() {
-    std::string others;
+    std::string others, status;
+    for (const core::Member member : core::kMembersInText)
+        status += fmt::format("status_{}_kb INTEGER, ", core::name(member));
     for (std::size_t i = 1; i < core::kMembers; ++i)
         others += fmt::format("    {} INTEGER,\n", core::name(core::kMembersInOrder[i]));
-    return fmt::format(kTables, fmt::arg("flushed", members("flushed_")), fmt::arg("cached", members("cached_")),
-                       fmt::arg("exact", members("exact_")), fmt::arg("members", members("")),
-                       fmt::arg("first", core::name(core::kMembersInOrder[0])), fmt::arg("others", others));
+    return fmt::format(kTables, fmt::arg("status", status), fmt::arg("flushed", members("flushed_")),
+                       fmt::arg("cached", members("cached_")), fmt::arg("exact", members("exact_")),
+                       fmt::arg("members", members("")), fmt::arg("first", core::name(core::kMembersInOrder[0])),
+                       fmt::arg("others", others));
 }
 
 const char *sqlite_indexes() {

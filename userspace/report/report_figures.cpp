@@ -60,9 +60,20 @@ Figure peak_rss(const std::vector<ReportProcess> &processes) {
     return figure;
 }
 
-template <core::Member kMember>
-std::int64_t growth(const ReportProcess &process) {
-    return process.extremes.grown[kMember].n;
+std::vector<Figure> growth_by_member(const std::vector<ReportProcess> &processes) {
+    static const std::vector<std::string> kNames = [] {
+        std::vector<std::string> names;
+        for (const core::Member member : core::kMembersInOrder)
+            names.push_back(fmt::format("growth.{}", core::name(member)));
+        return names;
+    }();
+    std::vector<Figure> figures;
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+        const core::Member member = core::kMembersInOrder[i];
+        const auto grown = [member](const ReportProcess &process) { return process.extremes.grown[member].n; };
+        figures.push_back(largest(kNames[i], processes, of_own(grown)));
+    }
+    return figures;
 }
 
 std::int64_t rss_growth(const ReportProcess &process) {
@@ -330,10 +341,6 @@ std::vector<Figure> figures(const Report &report) {
         tree_peak(report),
         lag_share(all, page_size),
         largest("growth", all, of_own(rss_growth)),
-        largest("growth.file", all, of_own(growth<core::Member::File>)),
-        largest("growth.anon", all, of_own(growth<core::Member::Anon>)),
-        largest("growth.shmem", all, of_own(growth<core::Member::Shmem>)),
-        largest("growth.swap", all, of_own(growth<core::Member::Swap>)),
         largest("residual", all, residual_of),
         {"unexplained", Unit::Count, unexplained(report)},
         {"duration", Unit::Time, count(ending.duration_ns)},
@@ -348,6 +355,9 @@ std::vector<Figure> figures(const Report &report) {
         {"processes", Unit::Count,
          std::count_if(all.begin(), all.end(), own_image) + static_cast<std::int64_t>(report.left_out) +
              static_cast<std::int64_t>(ending.processes_unread)}};
+    const auto growth = std::ranges::find(figures, "growth", &Figure::name);
+    const std::vector<Figure> by_member = growth_by_member(all);
+    figures.insert(std::next(growth), by_member.begin(), by_member.end());
     if (lossy) mark_losses(figures, report);
     mark_residuals(figures, report);
     if (std::any_of(all.begin(), all.end(), [](const auto &each) { return each.extremes.summed; })) mark_sums(figures);

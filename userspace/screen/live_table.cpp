@@ -186,15 +186,28 @@ std::string cached_by(C cells_of, Cpu cpu) {
     return cells_of.pages(cpu.cached[kMember]);
 }
 
+/// Of members that RSS includes or, if not `of_rss`, of the others.
+template <std::size_t... kIndex>
+void append_members(std::vector<CpuColumn> &columns, bool of_rss, std::index_sequence<kIndex...> /*all*/) {
+    constexpr int kBarDropOrder = 5;
+    constexpr int kWide = 2;  // most memory is of the first two members
+    const auto append = [&](core::Member member, int position, auto *cell) {
+        if (core::in_rss(member) != of_rss) return;
+        columns.push_back(
+            {{core::name(member), position <= kWide ? 7 : 6, of_rss ? position : kBarDropOrder + 1}, cell});
+    };
+    (append(core::kMembersInText[kIndex], kIndex + 1, cached_by<core::kMembersInText[kIndex]>), ...);
+}
+
 std::vector<CpuColumn> cpu_columns() {
-    return {{{"CPU", 5, 0}, [](C, Cpu cpu) { return std::to_string(cpu.cpu); }},
-            {{"CACHED", 8, 0}, [](C c, Cpu cpu) { return c.pages(cpu.cached); }},
-            {{"", 19, 5, true}, cpu_bar, bar_heading},
-            {{"anon", 7, 1}, cached_by<core::Member::Anon>},
-            {{"file", 7, 2}, cached_by<core::Member::File>},
-            {{"shmem", 6, 3}, cached_by<core::Member::Shmem>},
-            {{"FOLDS", 7, 0}, [](C, Cpu cpu) { return thousands(cpu.folds); }},
-            {{"swap", 6, 6}, cached_by<core::Member::Swap>}};
+    std::vector<CpuColumn> columns{{{"CPU", 5, 0}, [](C, Cpu cpu) { return std::to_string(cpu.cpu); }},
+                                   {{"CACHED", 8, 0}, [](C c, Cpu cpu) { return c.pages(cpu.cached); }},
+                                   {{"", 19, 5, true}, cpu_bar, bar_heading}};
+    constexpr std::make_index_sequence<core::kMembers> kEach;
+    append_members(columns, true, kEach);
+    columns.push_back({{"FOLDS", 7, 0}, [](C, Cpu cpu) { return thousands(cpu.folds); }});
+    append_members(columns, false, kEach);
+    return columns;
 }
 
 std::string title(const LiveState &state, const Process &process, const Listing &listing, const Window &window,
