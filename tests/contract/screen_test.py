@@ -152,6 +152,20 @@ class ScreenTest(TracingTest):
             wait_until(lambda: rsslag('replay', file).err == '')
             self.assertEqual(os.listdir(directory), ['trace'])
 
+    def test_f1_and_h_help_and_y_copies_the_selected_row(self):
+        with Held('classic') as held, Pane(120, 36) as pane:
+            pane.tmux('set', '-s', 'set-clipboard', 'on')
+            self.start(pane, held)
+            pane.key('F1')
+            pane.until('y  copy the row')
+            pane.type('h')
+            pane.until(lambda text: 'y  copy the row' not in text)
+            pane.type('ty')
+            text = pane.until('sent to the clipboard')
+            copied = pane.tmux('show-buffer').rstrip('\n')
+            self.assertRegex(copied, r'^\d+ ')
+            self.assertIn(' '.join(copied.split()[:2]), ' '.join(text.split()))
+
     def test_three_lines_show_the_values_of_the_tick(self):
         with Held('classic') as held:
             tick = live('-p', held.pid, '--format', 'jsonl', '--duration', '100ms').documents()[0]

@@ -125,6 +125,21 @@ void Grid::mark(int row, int from, int to, Look look) {
     }
 }
 
+std::string Grid::selected_text() const {
+    std::string text;
+    for (int row = 0; row < size_.rows && text.empty(); ++row) {
+        bool mark = true;  // the first cell of a selected row
+        for (int column = 0; column < size_.columns; ++column) {
+            const Cell &cell = at(row, column);
+            if (cell.look != Look::Selected || cell.continues) continue;
+            if (!std::exchange(mark, false)) append_utf8(text, cell.glyph);
+        }
+    }
+    const std::size_t first = text.find_first_not_of(' ');
+    if (first == std::string::npos) return "";
+    return text.substr(first, text.find_last_not_of(' ') + 1 - first);
+}
+
 std::string Grid::row_text(int row) const {
     std::string text;
     text.reserve(static_cast<std::size_t>(size_.columns));

@@ -54,6 +54,8 @@ class Grid {
 
     /// A row as UTF-8 at full width.
     std::string row_text(int row) const;
+    /// The cells of the first row that has Look::Selected, as UTF-8 without blanks at the ends; empty: there is none.
+    std::string selected_text() const;
     /// All rows, each with a newline.
     std::string text() const;
 

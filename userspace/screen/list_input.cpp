@@ -98,6 +98,14 @@ std::optional<Intent> list_key(LiveState &state, const Key &key) {
         move_in_list(state, *by);
         return std::nullopt;
     }
+    const ListRows list = list_rows(state);
+    if (const auto by = match_move_of(key, list.selected, list.rows.size())) {
+        if (state.choices.filter.empty())
+            state.notice = kNoFilter;
+        else
+            move_in_list(state, *by);
+        return std::nullopt;
+    }
     switch (key.name) {
         case Key::Name::Character: return list_character(state, key.character);
         case Key::Name::Tab: state.next_process(); break;

@@ -27,6 +27,20 @@ std::optional<std::int64_t> move_of(const Key &key) {
     }
 }
 
+Key known_key(const Key &key) {
+    const bool h = key.name == Key::Name::Character && key.character == U'h';
+    return h || key.name == Key::Name::Help ? Key{Key::Name::Character, U'?'} : key;
+}
+
+std::optional<std::int64_t> match_move_of(const Key &key, std::size_t selected, std::size_t count) {
+    if (key.name != Key::Name::Character) return std::nullopt;
+    const auto at = static_cast<std::int64_t>(selected);
+    const auto last = static_cast<std::int64_t>(count) - 1;
+    if (key.character == U'n') return at >= last ? -at : 1;
+    if (key.character == U'N') return at <= 0 ? last : -1;
+    return std::nullopt;
+}
+
 bool matches_filter(std::string_view comm, int number, std::string_view filter) {
     const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
     return filter.empty() || std::search(comm.begin(), comm.end(), filter.begin(), filter.end(), same) != comm.end() ||

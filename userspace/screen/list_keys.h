@@ -16,6 +16,15 @@ namespace rsslag::screen {
 /// does not move the selection.
 std::optional<std::int64_t> move_of(const Key &key);
 
+inline constexpr std::string_view kNoFilter = "there is no filter: / enters one";
+
+/// The key with the same meaning that the screens know: ? for F1 and h.
+Key known_key(const Key &key);
+
+/// The rows by which n and N move the selection among the matches of a filter, from the last one to the first one, too.
+/// nullopt: another key.
+std::optional<std::int64_t> match_move_of(const Key &key, std::size_t selected, std::size_t count);
+
 /// Whether the filter is part of the name (case ignored) or a prefix of the number; an empty filter matches all.
 bool matches_filter(std::string_view comm, int number, std::string_view filter);
 /// Applies a key to the filter that the user types; returns whether the input ends.

@@ -320,6 +320,7 @@ class ListLayout {
             "   up/down j/k PgUp PgDn Home End  move      Enter  open the process   Esc  back",
             "   s  sort by the next column                S  reverse the order",
             "   /  filter by name, command, user or PID   v  tree or flat",
+            "   n N  next, previous row of the filter     y  copy the row to the clipboard",
             "   C  choose the columns                     g  what the process grew by",
             "   Enter on the row of those that ended      lists them one by one",
             state_.facts.playback ? "   space  play, pause   , .  a tick back, on   left right  5 s back, on"

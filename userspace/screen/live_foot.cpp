@@ -15,7 +15,7 @@ namespace {
 std::vector<std::string> live_help() {
     return {"   space  pause the display only            + -  longer or shorter interval",
             "   w  walk smaps now                        Tab  next process",
-            "   r  record from here; again: its end      ?  this help   q  quit",
+            "   r  record from here; again: its end      ? h F1  this help   q  quit",
             "   -- CMD:  o  show or hide its output      i  type to it (Ctrl-] ends that)"};
 }
 
@@ -102,6 +102,7 @@ void draw_help(Grid &grid, const Area &area, const LiveState &state) {
         " Keys",
         "   up/down j/k PgUp PgDn Home End  move     Enter  one thread or CPU   Esc back",
         "   s  sort by the next column               /  filter by name or TID",
+        "   n N  next, previous row of the filter    y  copy the row to the clipboard",
         "   t  threads   c  CPUs                     m  " + member_names(),
         "   g  what grew in the last 30 s, by mapping and by thread",
         " Words",
@@ -115,7 +116,7 @@ void draw_help(Grid &grid, const Area &area, const LiveState &state) {
                     utf8_of(glyph.flushed), utf8_of(glyph.cached), utf8_of(glyph.excess), utf8_of(glyph.cut)),
     };
     const std::vector<std::string> own = state.facts.playback ? replay_help() : live_help();
-    lines.insert(lines.begin() + 5, own.begin(), own.end());
+    lines.insert(lines.begin() + 6, own.begin(), own.end());
     for (int i = 0; i < area.rows && i < static_cast<int>(lines.size()); ++i) {
         const std::string &line = lines[static_cast<std::size_t>(i)];
         grid.put(area.row + i, area.column, line, line == " Keys" || line == " Words" ? Look::Bold : Look::Plain);

@@ -95,7 +95,7 @@ std::vector<std::string> replay_help() {
     return {"   space  play, pause   , .  a tick back, on   left right  5 s back, on",
             "   0-9  to that tenth   + -  faster, slower    p  to the peak lag",
             "   f  to the next flush     l  to the next loss",
-            "   Tab  next process        ?  this help       q  quit"};
+            "   Tab  next process        ? h F1  this help  q  quit"};
 }
 
 }  // namespace rsslag::screen

@@ -241,6 +241,19 @@ void LiveState::move(std::int64_t by) {
     selected = listing.entries[static_cast<std::size_t>(to)].id;
 }
 
+bool LiveState::move_to_match(const Key &key) {
+    const Process *const process = shown_process();
+    if (process == nullptr) return false;
+    const Listing listing = list(*this, *process, SIZE_MAX);
+    const auto by = match_move_of(key, listing.selected, listing.entries.size());
+    if (!by) return false;
+    if (filter.empty())
+        notice = kNoFilter;
+    else
+        move(*by);
+    return true;
+}
+
 void LiveState::next_sort() {
     const Process *const process = shown_process();
     if (process == nullptr) return;
@@ -320,6 +333,7 @@ std::optional<Intent> LiveState::character(char32_t key) {
         case U'g': growth = !growth, one = false; break;
         case U'?': help = !help; break;
         case U'o': output = !output; break;
+        case U'y': return Copy{};
         case U'i':
             if (has_command && command.running) return TypeToCommand{};
             notice = has_command ? "the command has ended" : "there is no command to type to";
@@ -334,21 +348,22 @@ namespace {
 /// Whether a key chooses what is shown of a process. From then on the list does not replace it by itself, once there is
 /// more than one process.
 bool chooses(const Key &key) {
-    constexpr std::u32string_view kOfAll = U"q?+-rio";
+    constexpr std::u32string_view kOfAll = U"q?+-rioy";
     return key.name != Key::Name::Character || kOfAll.find(key.character) == std::u32string_view::npos;
 }
 
 }  // namespace
 
-std::optional<Intent> LiveScreen::key(const Key &key) {
+std::optional<Intent> LiveScreen::key(const Key &pressed) {
     LiveState &state = *state_;
     state.notice.clear();
     const bool lists = state.lists();
     if (state.filtering) {
-        if (edit_filter(lists ? state.choices.filter : state.filter, key)) state.filtering = false;
+        if (edit_filter(lists ? state.choices.filter : state.filter, pressed)) state.filtering = false;
         (lists ? state.choices.selected : state.selected).reset();
         return std::nullopt;
     }
+    const Key key = known_key(pressed);
     if (!(key.name == Key::Name::Character && key.character == U'q')) state.asked_to_quit = false;
     if (const ReplayKey handled = replay_key(state, key); handled.taken) return handled.intent;
     if (lists) return list_key(state, key);
@@ -357,6 +372,7 @@ std::optional<Intent> LiveScreen::key(const Key &key) {
         state.move(*by);
         return std::nullopt;
     }
+    if (state.move_to_match(key)) return std::nullopt;
     switch (key.name) {
         case Key::Name::Character: return state.character(key.character);
         case Key::Name::Tab: state.next_process(); break;

@@ -205,6 +205,8 @@ struct LiveState {
     Sort sort() const { return shown_table() == Table::Cpus ? sort_cpus : sort_threads; }
     std::optional<Intent> character(char32_t key);
     void move(std::int64_t by);
+    /// Moves the selection of a process's table by n or N; returns false for another key.
+    bool move_to_match(const Key &key);
     void next_sort();
     /// Shows this process instead of the list.
     void open(int process);

@@ -45,7 +45,8 @@ struct Key {
         Enter,
         Escape,
         Backspace,
-        Tab
+        Tab,
+        Help
     };
     Name name = Name::Character;
     char32_t character = 0;
@@ -66,6 +67,7 @@ struct OpenLive {
     int pid = 0;
 };
 struct TypeToCommand {};  ///< later keys are input of CMD
+struct Copy {};           ///< copies the selected row to the clipboard of the terminal
 /// Starts a recording, or ends the one in progress.
 struct Record {
     int pid = 0;  ///< the process on the screen
@@ -87,7 +89,7 @@ struct Play {
     What what = What::Toggle;
     double amount = 0;  ///< SeekBy: seconds; SeekTo: a fraction of the recording, 0 to 1
 };
-using Intent = std::variant<Quit, Back, WalkNow, SetInterval, OpenLive, TypeToCommand, Record, Play>;
+using Intent = std::variant<Quit, Back, WalkNow, SetInterval, OpenLive, TypeToCommand, Copy, Record, Play>;
 
 /// The position and speed of a replay.
 struct Playback {

@@ -120,16 +120,25 @@ void TopScreen::notify(std::string notice) {
     state_->notice = std::move(notice);
 }
 
-std::optional<Intent> TopScreen::key(const Key &key) {
+std::optional<Intent> TopScreen::key(const Key &pressed) {
     TopState &state = *state_;
     state.notice.clear();
     if (state.filtering) {
-        if (edit_filter(state.filter, key)) state.filtering = false;
+        if (edit_filter(state.filter, pressed)) state.filtering = false;
         state.selected.reset();
         return std::nullopt;
     }
+    const Key key = known_key(pressed);
     if (const auto by = move_of(key)) {
         state.move(*by);
+        return std::nullopt;
+    }
+    const auto rows = state.listed();
+    if (const auto by = match_move_of(key, state.rank(rows), rows.size())) {
+        if (state.filter.empty())
+            state.notice = kNoFilter;
+        else
+            state.move(*by);
         return std::nullopt;
     }
     switch (key.name) {
@@ -150,6 +159,7 @@ std::optional<Intent> TopScreen::key(const Key &key) {
                 case U'w': return state.of_selected(false);
                 case U' ': state.paused = !state.paused; break;
                 case U'?': state.help = !state.help; break;
+                case U'y': return Copy{};
                 case U'r': state.notice = "open a process (Enter) to record it"; break;
                 case U'+':
                 case U'-':
@@ -166,11 +176,12 @@ std::optional<Intent> TopScreen::key(const Key &key) {
 namespace {
 
 void draw_top_help(Grid &grid, int row, int rows) {
-    const std::array<const char *, 8> lines{
+    const std::array<const char *, 9> lines{
         " Keys",
         "   up/down j/k PgUp PgDn Home End   move         Enter  trace it live   Esc  back from there",
         "   s  sort by lag, exact, cached, name           /  filter by name, command, user, cgroup or PID",
-        "   w  walk the page tables of the selected one   space  pause   + -  interval   q  quit",
+        "   w  walk the page tables of the selected one   n N  next, previous row of the filter",
+        "   y  copy the row   space  pause   + -  interval   ? h F1  this help   q  quit",
         " EXACT is what the process holds. LAG is the part of it that the flushed counters do not show.",
         " All of it comes from one pass of a BPF iterator: page tables are walked only on w.",
         " ~ the counters changed during the pass",

@@ -106,6 +106,8 @@ struct Screen::State {
     void take_signals();
     void take_keys();
     void type();
+    documents::Grid grid() const;
+    void copy();
     void draw();
     void show_what_was_missed(Clock::duration took);
 };
@@ -242,9 +244,24 @@ void Screen::State::take_keys() {
             shown.live->type_to_command(true);
             return;
         }
+        if (std::holds_alternative<screen::Copy>(*intent)) {
+            copy();
+            continue;
+        }
         const std::lock_guard lock(mutex);
         intents.push_back(*intent);
     }
+}
+
+void Screen::State::copy() {
+    const std::string row = grid().selected_text();
+    if (!row.empty()) terminal->copy(row);
+    const std::string notice = row.empty() ? "no row is selected: press up or down first"
+                                           : "sent to the clipboard, if the terminal permits OSC 52: " + row;
+    if (shown.live)
+        shown.live->notify(notice);
+    else if (shown.top)
+        shown.top->notify(notice);
 }
 
 /// Shows a notice about the time during which the terminal took no output.
@@ -262,16 +279,15 @@ void Screen::State::show_what_was_missed(Clock::duration took) {
         std::chrono::duration<double>(took).count(), shown.live->lost() - lost_before, not_drawn));
 }
 
+documents::Grid Screen::State::grid() const {
+    const documents::Size size = terminal->size();
+    if (shown.live) return shown.live->draw(size, std::chrono::duration_cast<milliseconds>(Clock::now() - ticked));
+    return shown.top ? shown.top->draw(size) : documents::Grid(size);
+}
+
 void Screen::State::draw() {
     const auto now = Clock::now();
-    const documents::Size size = terminal->size();
-    if (shown.live) {
-        terminal->draw(shown.live->draw(size, std::chrono::duration_cast<milliseconds>(now - ticked)));
-    } else if (shown.top) {
-        terminal->draw(shown.top->draw(size));
-    } else {
-        terminal->draw(documents::Grid(size));
-    }
+    terminal->draw(grid());
     drawn = Clock::now();
     dirty = false;
     if (drawn - now >= kBlocked) show_what_was_missed(drawn - now);

@@ -2,6 +2,7 @@
 #include "terminal/terminal.h"
 
 #include <curses.h>
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 
@@ -85,8 +87,22 @@ std::optional<Key> key_of(int code, bool function) {
         case KEY_END: return Key{Key::Name::End};
         case KEY_ENTER: return Key{Key::Name::Enter};
         case KEY_BACKSPACE: return Key{Key::Name::Backspace};
+        case KEY_F(1): return Key{Key::Name::Help};
         default: return std::nullopt;
     }
+}
+
+std::string base64(std::string_view bytes) {
+    constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string text;
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        std::uint32_t three = 0;
+        for (std::size_t j = i; j < i + 3; ++j)
+            three = three << 8U | (j < bytes.size() ? static_cast<unsigned char>(bytes[j]) : 0U);
+        for (std::size_t digit = 0; digit < 4; ++digit)
+            text += i + digit <= bytes.size() ? kDigits[three >> (18 - 6 * digit) & 63U] : '=';
+    }
+    return text;
 }
 
 }  // namespace
@@ -206,6 +222,15 @@ std::vector<Key> Terminal::keys() {
         if (const auto key = key_of(static_cast<int>(code), kind == KEY_CODE_YES)) keys.push_back(*key);
     }
     return keys;
+}
+
+void Terminal::copy(std::string_view text) {
+    const std::string sequence = fmt::format("\x1b]52;c;{}\a", base64(text));
+    for (std::string_view left = sequence; !left.empty();) {
+        const ssize_t written = write(STDOUT_FILENO, left.data(), left.size());
+        if (written <= 0) return;
+        left.remove_prefix(static_cast<std::size_t>(written));
+    }
 }
 
 void Terminal::pass_through(bool on) {

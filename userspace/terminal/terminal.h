@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -34,6 +35,9 @@ class Terminal {
     void suspend();
     /// Takes the terminal over again after a stop without suspend(), e.g. by SIGSTOP.
     void resume();
+
+    /// Asks the terminal to put a text into its clipboard (OSC 52), which a terminal may ignore.
+    void copy(std::string_view text);
 
     std::vector<screen::Key> keys();
     /// `on`: typed_bytes() returns every typed byte, including those that otherwise send a signal.

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The keys of all screens, against the table in the manual.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "paths.h"
+#include "screens.h"
+
+namespace rsslag::screen {
+namespace {
+
+using std::chrono::milliseconds;
+using test::press;
+
+class Keys : public test::ScreenTest {};
+
+/// The screens of each key, from the section KEYS. A key that is listed twice is an error.
+std::map<std::string, std::set<std::string>> keys_of_manual() {
+    std::ifstream file(source_path("docs/man/rsslag-live.1"));
+    std::map<std::string, std::set<std::string>> keys;
+    bool within = false;
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with(".Sh ")) within = line == ".Sh KEYS";
+        if (!within || !line.starts_with(".It ") || line.starts_with(".It Sy Key")) continue;
+        std::string key = line.substr(4, line.find(" Ta ") - 4);
+        if (key.starts_with("\\&")) key.erase(0, 2);
+        std::istringstream names(line.substr(line.rfind(" Ta ") + 4));
+        std::set<std::string> screens;
+        for (std::string name; names >> name;)
+            screens.insert(name);
+        EXPECT_TRUE(keys.emplace(key, screens).second) << key << " has two meanings";
+    }
+    return keys;
+}
+
+constexpr Size kShown{36, 120};
+
+template <class Screen, class Draw>
+bool reacts(Screen &screen, char key, const Draw &draw) {
+    const Grid before = draw(screen);
+    const auto name = key == '\n' ? Key::Name::Enter : Key::Name::Character;
+    const auto intent = screen.key({name, static_cast<char32_t>(key)});
+    return intent.has_value() || !(draw(screen) == before);
+}
+
+/// Whether a key changes something on a new screen of this name.
+bool reacts_on(const std::string &name, char key) {
+    if (name == "top") {
+        TopScreen screen(milliseconds(1000), {}, TopSort::Lag);
+        screen.take(test::top_table());
+        return reacts(screen, key, [](const TopScreen &each) { return each.draw(kShown); });
+    }
+    LiveScreen screen = test::family_screen({});
+    CommandOutput output;
+    output.name = "make";
+    output.lines = {"compiling"};
+    screen.take(output);
+    if (name != "list") press(screen, "\n");
+    if (name == "replay") screen.take(Playback{3'240'000'000, 31'000'000'000, 1, true});
+    if (key == 'c') press(screen, "t");  // CPUs are shown already
+    return reacts(screen, key, [](const LiveScreen &each) { return each.draw(kShown, milliseconds(0)); });
+}
+
+/// The characters of an entry; none for movements, which need not change anything, and for names of other keys.
+std::string characters(const std::string &key) {
+    if (key == "space") return " ";
+    if (key == "Enter") return "\n";
+    if (key == "0-9") return "0123456789";
+    return key.size() == 1 && key != "j" && key != "k" ? key : "";
+}
+
+TEST_F(Keys, ActWhereTheManualSaysSo) {
+    const auto keys = keys_of_manual();
+    ASSERT_GE(keys.size(), 40U);
+    for (const auto &[key, screens] : keys)
+        for (const std::string &screen : screens)
+            for (const char each : characters(key))
+                EXPECT_TRUE(reacts_on(screen, each)) << "'" << each << "' on " << screen;
+}
+
+TEST_F(Keys, AreAllInTheManual) {
+    std::string known = "jk";
+    for (const auto &[key, screens] : keys_of_manual())
+        known += characters(key);
+    for (char key = '!'; key <= '~'; ++key) {
+        if (known.find(key) != std::string::npos) continue;
+        for (const char *screen : {"list", "process", "replay", "top"})
+            EXPECT_FALSE(reacts_on(screen, key)) << "'" << key << "' on " << screen;
+    }
+}
+
+TEST_F(Keys, MoveAmongTheMatchesOfAFilterRoundTheEnds) {
+    LiveScreen screen = test::family_screen({});
+    press(screen, "/bash\n\x02");
+    const auto selected = [&] { return screen.draw(kShown, milliseconds(0)).selected_text(); };
+    const std::string first = selected();
+    ASSERT_NE(first, "");
+    std::set<std::string> rows;
+    for (;;) {
+        press(screen, "n");
+        if (!rows.insert(selected()).second) break;
+    }
+    EXPECT_TRUE(rows.contains(first));
+    press(screen, "nN");
+    EXPECT_TRUE(rows.contains(selected()));
+    press(screen, "\x1b");
+    press(screen, "n");
+    EXPECT_TRUE(test::contains(screen.draw(kShown, milliseconds(0)).text(), "there is no filter: / enters one"));
+}
+
+TEST_F(Keys, HelpHasThreeKeys) {
+    for (const Key key : {Key{Key::Name::Character, U'?'}, Key{Key::Name::Character, U'h'}, Key{Key::Name::Help}}) {
+        LiveScreen screen = test::family_screen({});
+        screen.key(key);
+        EXPECT_TRUE(test::contains(screen.draw(kShown, milliseconds(0)).text(), "n N  next"));
+    }
+    LiveScreen filtering = test::family_screen({});
+    press(filtering, "/h");
+    filtering.key({Key::Name::Help});
+    EXPECT_TRUE(
+        test::contains(filtering.draw(kShown, milliseconds(0)).text(), "filter by name, command, user or PID: h_"));
+}
+
+TEST_F(Keys, CopyTheSelectedRow) {
+    LiveScreen screen = test::family_screen({});
+    press(screen, "\x01");
+    const auto intent = press(screen, "y");
+    ASSERT_TRUE(intent && std::holds_alternative<Copy>(*intent));
+    const Grid grid = screen.draw(kShown, milliseconds(0));
+    const std::string row = grid.selected_text();
+    EXPECT_NE(row, "");
+    EXPECT_NE(grid.text().find(row), std::string::npos);
+    EXPECT_EQ(Grid(kShown).selected_text(), "");
+}
+
+}  // namespace
+}  // namespace rsslag::screen
