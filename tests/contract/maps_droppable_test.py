@@ -102,10 +102,17 @@ class Files(unittest.TestCase):
             yield pid
 
     @contextlib.contextmanager
-    def overlay(self):
-        """Meanwhile other_path is the path of the file in an overlay. Its device and inode are others, its pages are the same."""
+    def overlay(self, upper=None):
+        """Meanwhile other_path is the path of the file in an overlay, in a layer that can be written if `upper` is a directory.
+
+        The device and inode of the file are others, its pages are the same.
+        """
         with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as below, tempfile.TemporaryDirectory(prefix='rsslag-contract-') as at:
-            mounted = subprocess.run(['mount', '-t', 'overlay', 'overlay', '-o', f'lowerdir={self.directory}:{below}', at],
+            layers = f'lowerdir={self.directory}:{below}'
+            if upper:
+                layers += f',upperdir={upper},workdir={upper}.work'
+                os.mkdir(f'{upper}.work')
+            mounted = subprocess.run(['mount', '-t', 'overlay', 'overlay', '-o', layers, at],
                                      stdin=subprocess.DEVNULL, capture_output=True, text=True)
             if mounted.returncode != 0:
                 self.skipTest(f'no overlay can be mounted here: {mounted.stderr.strip()}')
@@ -171,6 +178,23 @@ class Files(unittest.TestCase):
         # Up to 6.7 /proc shows the device and the inode of the file below.
         self.assertEqual(told['droppable_each_once'], len(inodes) == 1)
         self.assertEqual('pages that an overlay shows again may count twice' in text, len(inodes) != 1)
+
+    @contract.needs_root
+    @unittest.skipUnless(os.access(PYTHON, os.X_OK), f'there is no {PYTHON}, which every user may read')
+    def test_an_ordinary_user_sees_a_file_once_that_an_overlay_has_copied_up(self):
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-', dir=os.path.dirname(self.directory)) as place:
+            os.chmod(place, 0o755)
+            upper = os.path.join(place, 'upper')
+            os.mkdir(upper)
+            with self.overlay(upper):
+                os.chmod(self.other_path, 0o664)
+                os.sync()  # dirty pages cannot be dropped
+                with self.mapped_by_nobody() as pid:
+                    usual = sums(self, pid, contract.as_nobody)['droppable_file_kb']
+                with self.mapped_by_nobody(os.path.join(upper, 'file'), self.other_path) as pid:
+                    told = sums(self, pid, contract.as_nobody)
+        self.assertTrue(told['droppable_each_once'])
+        self.assertAlmostEqual(told['droppable_file_kb'] - usual, FILE // 1024, delta=SLACK_KB)
 
     def test_pages_that_a_mapping_in_an_overlay_locks_do_not_count(self):
         with self.overlay(), self.child(FILE, locked=True) as pid:

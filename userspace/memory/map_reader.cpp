@@ -13,7 +13,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "core/mapping.h"
@@ -45,6 +47,13 @@ void mark_rootfs(std::vector<procfs::Mount> &mounts) {
         if (mount.type != "rootfs" || statfs(mount.where.c_str(), &about) != 0) continue;
         if (about.f_type == TMPFS_MAGIC) mount.type = "tmpfs";
     }
+}
+
+/// Whether overlays have metacopy=on if their options do not say. False if the kernel has no overlayfs.
+bool metacopy_default() {
+    std::string value;
+    std::ifstream("/sys/module/overlay/parameters/metacopy") >> value;
+    return value == "Y";
 }
 
 /// The target may be in another mount namespace.
@@ -168,6 +177,7 @@ void keep_freed_memory() {
 core::Result<procfs::Devices> devices_here() {
     procfs::Devices devices;
     devices.internal = internal_device();
+    devices.metacopy_default = metacopy_default();
     const auto self = procfs::Process::open(getpid());
     if (!self) return self.error();
     const auto text = self->read("mountinfo");

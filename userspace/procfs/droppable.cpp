@@ -129,6 +129,7 @@ using FileParts = std::vector<MappedPart>;
 struct File {
     const Mapping *mapping = nullptr;  ///< one of its mappings
     bool stacked = false;              ///< on a device of Devices::stacked
+    bool metacopy = false;             ///< on a device of Devices::metacopy
     FileParts parts;
 };
 
@@ -184,11 +185,28 @@ std::optional<std::uint64_t> counted_by_other_files(const std::vector<File> &fil
     return again - std::min(again, dirty);
 }
 
+enum class Same { No, Yes, Unknown };
+
+/// Whether `lower` is the file whose pages `overlaid`, a file on an overlay, shows. Equal sizes and times alone prove
+/// nothing: the kernel may create several files with one time stamp.
+Same have_same_pages(const File &overlaid, const FileStamp &of_overlaid, const File &lower, const FileStamp &of_lower) {
+    if (of_overlaid.size != of_lower.size || of_overlaid.modified != of_lower.modified) return Same::No;
+    const bool attributes_differ = of_overlaid.status_changed != of_lower.status_changed;
+    if (overlaid.metacopy && (attributes_differ || of_overlaid.blocks != of_lower.blocks)) return Same::Unknown;
+    if (attributes_differ) return Same::No;
+    const auto last_part = [](const std::string &path) { return std::string_view(path).substr(path.rfind('/') + 1); };
+    // The inode number differs if the file was copied up or the layers are on several file systems.
+    const bool one_name = last_part(overlaid.mapping->name) == last_part(lower.mapping->name);
+    const bool one_inode = of_overlaid.inode == of_lower.inode;
+    const bool linked = of_overlaid.links > 1 && of_overlaid.links == of_lower.links;
+    return one_inode || one_name || linked ? Same::Yes : Same::Unknown;
+}
+
 /// Moves the parts of each file to the file on an overlay that has the same pages, as their stamps show. Returns false
 /// if other files may have pages in common, too.
 bool merge_by_stamp(std::vector<File> &files, const FilePages &pages) {
     std::ranges::stable_partition(files, &File::stacked);
-    std::multimap<FileStamp, File *> of_overlays;  // with inode 0
+    std::unordered_multimap<std::int64_t, std::pair<File *, FileStamp>> of_overlays;  // by size
     bool certain = true;
     for (File &file : files) {
         const auto stamp = pages.stamp ? pages.stamp(*file.mapping) : std::nullopt;
@@ -196,21 +214,18 @@ bool merge_by_stamp(std::vector<File> &files, const FilePages &pages) {
             certain = false;
             continue;
         }
-        FileStamp key = *stamp;
-        key.inode = 0;
-        const auto [begin, end] = of_overlays.equal_range(key);
+        const auto [begin, end] = of_overlays.equal_range(stamp->size);
         for (auto at = begin; at != end; ++at) {
-            File &other = *at->second;
-            if (other.mapping->device == file.mapping->device) continue;
-            if (other.mapping->inode != stamp->inode) {
-                certain = false;
-                continue;
-            }
-            other.parts.insert(other.parts.end(), file.parts.begin(), file.parts.end());
+            const auto &[other, its_stamp] = at->second;
+            if (other->mapping->device == file.mapping->device) continue;
+            const Same same = have_same_pages(*other, its_stamp, file, *stamp);
+            certain = certain && same != Same::Unknown;
+            if (same != Same::Yes) continue;
+            other->parts.insert(other->parts.end(), file.parts.begin(), file.parts.end());
             file.parts.clear();
             break;
         }
-        if (file.stacked) of_overlays.emplace(key, &file);
+        if (file.stacked) of_overlays.emplace(stamp->size, std::pair{&file, *stamp});
     }
     return certain;
 }
@@ -237,6 +252,10 @@ Kilobytes anonymous(const Mapping &mapping) {
     // Pages of a VM_DROPPABLE mapping (6.11) are dropped even if they are dirty.
     if (mapping.has_flag("dp")) return or_zero(mapping.fields.anonymous);
     return or_zero(mapping.fields.lazy_free);
+}
+
+File new_file(const Mapping &mapping, const Devices &devices) {
+    return {&mapping, devices.stacked.contains(mapping.device), devices.metacopy.contains(mapping.device), {}};
 }
 
 /// Identifies the file independently of its names.
@@ -269,7 +288,7 @@ Droppable droppable(const std::vector<Mapping> &mappings, const Devices &devices
         if (!part.locked) part.clean = static_cast<std::uint64_t>(clean);
         if (!part.locked) part.dirty = static_cast<std::uint64_t>(of_file.n - clean);
         const auto [file, added] = index.emplace(file_of(mapping), files.size());
-        if (added) files.push_back({&mapping, devices.stacked.contains(mapping.device), {}});
+        if (added) files.push_back(new_file(mapping, devices));
         files[file->second].parts.push_back(part);
         file_systems.insert(mapping.device);
     }

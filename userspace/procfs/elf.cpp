@@ -209,7 +209,8 @@ std::optional<FileStamp> stamp_of_mapped(const Process &process, const Mapping &
     const auto about = stat_of_mapped(process, mapping);
     if (!about) return std::nullopt;
     const auto time = [](const timespec &at) { return std::array<std::int64_t, 2>{at.tv_sec, at.tv_nsec}; };
-    return FileStamp{about->st_size, time(about->st_mtim), time(about->st_ctim), about->st_ino};
+    return FileStamp{about->st_size, time(about->st_mtim), time(about->st_ctim),
+                     about->st_ino,  about->st_nlink,      static_cast<std::uint64_t>(about->st_blocks)};
 }
 
 std::optional<std::uint64_t> load_bias(const ElfFile &file, const std::vector<Mapping> &mappings,

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -100,15 +99,18 @@ struct Mapping {
     bool has_flag(std::string_view flag) const;
 };
 
-/// Attributes of a file that stat(2) reports. Overlayfs reports the times and the size of the file below. The inode
-/// number, too, unless the file was copied up or the layers are on several file systems (fs/overlayfs/inode.c).
+/// Attributes of a file that stat(2) reports. Of a file on an overlay these are, by ovl_getattr()
+/// (fs/overlayfs/inode.c):
+/// - size, links and times: those of the file in the topmost layer. With metacopy=on its pages may be those of a file
+///   below, as are its blocks.
+/// - inode number: that of the lowest layer, if all layers are on one file system.
 struct FileStamp {
     std::int64_t size = 0;                         ///< bytes
     std::array<std::int64_t, 2> modified{};        ///< seconds, nanoseconds
     std::array<std::int64_t, 2> status_changed{};  ///< seconds, nanoseconds
     std::uint64_t inode = 0;
-
-    auto operator<=>(const FileStamp &) const = default;
+    std::uint64_t links = 1;   ///< hard links
+    std::uint64_t blocks = 0;  ///< allocated, of 512 bytes
 };
 
 core::Result<Stat> parse_stat(std::string_view text);

@@ -78,14 +78,23 @@ Key key(const MapGroup &group) {
     return {group.name, group.shared, group.written_file};
 }
 
-/// Whether all files of the mount are mapped past the page cache. dax=inode, for single files, does not count.
-bool has_dax(const Mount &mount) {
+bool has_option(const Mount &mount, std::string_view sought) {
     for (std::string_view rest = mount.options; !rest.empty();) {
         const std::string_view option = rest.substr(0, rest.find(','));
-        if (option == "dax" || option == "dax=always") return true;
+        if (option == sought) return true;
         rest.remove_prefix(std::min(rest.size(), option.size() + 1));
     }
     return false;
+}
+
+/// Whether all files of the mount are mapped past the page cache. dax=inode, for single files, does not count.
+bool has_dax(const Mount &mount) {
+    return has_option(mount, "dax") || has_option(mount, "dax=always");
+}
+
+/// The kernel prints the option if it is not the default (fs/overlayfs/params.c ovl_show_options).
+bool has_metacopy(const Mount &mount, bool by_default) {
+    return has_option(mount, "metacopy=on") || (by_default && !has_option(mount, "metacopy=off"));
 }
 
 }  // namespace
@@ -95,6 +104,7 @@ void Devices::add(const std::vector<Mount> &mounts) {
         const bool in_memory = mount.type == "tmpfs" || mount.type == "devtmpfs";
         (in_memory ? tmpfs : others).insert(mount.device);
         if (mount.type == "overlay") stacked.insert(mount.device);
+        if (mount.type == "overlay" && has_metacopy(mount, metacopy_default)) metacopy.insert(mount.device);
         if (mount.type == "ramfs" || mount.type == "rootfs" || has_dax(mount)) kept_in_memory.insert(mount.device);
     }
 }

@@ -38,6 +38,9 @@ struct Devices {
     std::set<std::string, std::less<>> kept_in_memory{};
     /// The subset of `others` whose pages are those of files of other file systems: overlayfs.
     std::set<std::string, std::less<>> stacked{};
+    /// The subset of `stacked` where a file may have attributes of one layer and pages of a lower one: metacopy=on.
+    std::set<std::string, std::less<>> metacopy{};
+    bool metacopy_default = false;  ///< of overlays whose options do not say: a parameter of the kernel's module
     /// Device special files, by device and inode. Their pages are not those of the file system that has the node: a
     /// block device has a page cache of its own, and a driver provides the pages of a character device.
     std::set<std::pair<std::string, std::uint64_t>> block_nodes{}, character_nodes{};

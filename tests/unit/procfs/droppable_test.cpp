@@ -194,12 +194,31 @@ TEST(Droppable, CountsAFileOnceWhoseStampIsThatOfAFileOnAnOverlay) {
     EXPECT_EQ(taken().file, Kilobytes{100}) << "all of the file is locked by its path in the overlay";
     mappings[1] = mapped({"/f", 0, 400, 300, 0, 0, "rd", "00:40", 99});
     stamps[0]->status_changed[1] = 5;
+    stamps[0]->inode = mappings[0].inode = 7;
     EXPECT_EQ(taken().file, Kilobytes{700}) << "another file of the same size";
     EXPECT_TRUE(taken().each_once);
+    stamps[0]->inode = mappings[0].inode = 99;
+    EXPECT_EQ(taken().file, Kilobytes{700}) << "a copy in a higher layer";
+    EXPECT_TRUE(taken().each_once);
+    devices.metacopy.insert("00:40");
+    EXPECT_EQ(taken().file, Kilobytes{700}) << "the higher layer has a copy, or only attributes";
+    EXPECT_FALSE(taken().each_once);
     stamps[0] = stamps[1];
     stamps[0]->inode = mappings[0].inode = 7;
-    EXPECT_EQ(taken().file, Kilobytes{700}) << "the file was copied up, or is another one";
+    EXPECT_EQ(taken().file, Kilobytes{500}) << "the file was copied up: its name and times are equal";
+    EXPECT_TRUE(taken().each_once);
+    stamps[0]->blocks = 8;
+    EXPECT_EQ(taken().file, Kilobytes{700}) << "with metacopy=on the file in the higher layer has no data";
     EXPECT_FALSE(taken().each_once);
+    devices.metacopy.clear();
+    EXPECT_EQ(taken().file, Kilobytes{500}) << "the file system has not written all blocks yet";
+    EXPECT_TRUE(taken().each_once);
+    mappings[0].name = "/below/g";
+    EXPECT_EQ(taken().file, Kilobytes{700}) << "two files that were created at the same time, possibly";
+    EXPECT_FALSE(taken().each_once);
+    stamps[0]->links = stamps[1]->links = 2;
+    EXPECT_EQ(taken().file, Kilobytes{500}) << "one file with two names";
+    EXPECT_TRUE(taken().each_once);
     stamps[0].reset();
     EXPECT_FALSE(taken().each_once);
     EXPECT_TRUE(droppable(mappings, kMounted).each_once) << "without an overlay two files have no page in common";
@@ -253,6 +272,21 @@ TEST(Devices, KnowWhichFileSystemsKeepTheirPages) {
     devices.add(*mounts);
     EXPECT_EQ(devices.kept_in_memory, (std::set<std::string, std::less<>>{"00:30", "103:00"}));
     EXPECT_EQ(devices.others.size(), 4U);
+}
+
+TEST(Devices, KnowWhichOverlaysMayCopyAttributesAlone) {
+    const auto mounts = parse_mountinfo(
+        "36 35 0:48 / /a rw - overlay o rw,lowerdir=/b,metacopy=on\n"
+        "37 35 0:49 / /c rw - overlay o rw,lowerdir=/metacopy=on\n"
+        "38 35 0:50 / /d rw - overlay o rw,lowerdir=/b,metacopy=off\n");
+    ASSERT_TRUE(mounts.ok());
+    Devices devices;
+    devices.add(*mounts);
+    EXPECT_EQ(devices.stacked.size(), 3U);
+    EXPECT_EQ(devices.metacopy, (std::set<std::string, std::less<>>{"00:30"}));
+    devices.metacopy_default = true;
+    devices.add(*mounts);
+    EXPECT_EQ(devices.metacopy, (std::set<std::string, std::less<>>{"00:30", "00:31"}));
 }
 
 }  // namespace
