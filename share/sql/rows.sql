@@ -70,7 +70,7 @@ CREATE TABLE "rows" (
     "behind" BIGINT,
     "residual" BIGINT,
     "verdict" STRING,
-    "doubtful" BOOLEAN,
+    "needs_resync" BOOLEAN,
     "updates" BIGINT,
     "updates_by_others" BIGINT,
     "faults" BIGINT,

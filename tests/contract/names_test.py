@@ -67,7 +67,7 @@ class Names(TracingTest):
             for image in process['images']:
                 told = sum(row['came'] for row in image['mappings']) + sum(image['no_fault'].values())
                 self.assertEqual(told, image['grew'], image)
-                self.assertEqual(image['grew'], image['last'] - image['begin'])
+                self.assertEqual(image['grew'], image['last'] - image['start'])
                 if document['lost'] == 0:
                     self.assertEqual(image['no_fault']['not_told'], 0, image)
         return document
@@ -222,7 +222,7 @@ sys.stdin.readline()
 '''
         image = self.attached(program)
         (row,) = [row for row in image['mappings'] if row['mapping'] == 'shmem']
-        self.assertEqual((row['held_begin_kb'], row['held_end_kb']), (2048, 3072))
+        self.assertEqual((row['held_start_kb'], row['held_end_kb']), (2048, 3072))
         self.assertEqual(row['came'], 11 * 256, '`came` must include pages that were released later, by madvise')
 
     def test_a_thread_that_was_there_at_the_attach_has_its_stack_by_its_shape(self):

@@ -191,9 +191,9 @@ class Peak(TracingTest):
             file = f'{directory}/trace.rsslag'
             live = rsslag('live', '--format', 'jsonl', '--record', file, '--', 'true', 'x' * 100_000)
             own = summary_of(live.out)['processes'][-1]
-            self.assertGreaterEqual(own['begin']['rss'] * PAGE, 100_000, 'the pages of the arguments are part of the start value')
+            self.assertGreaterEqual(own['start']['rss'] * PAGE, 100_000, 'the pages of the arguments are part of the start value')
             self.assertEqual(own['baseline']['rss'], 0)
-            self.assertEqual(rsslag('report', '--json', file).document()['processes'][-1]['begin'], own['begin'])
+            self.assertEqual(rsslag('report', '--json', file).document()['processes'][-1]['start'], own['start'])
 
     def test_does_not_take_the_one_who_ran_it_for_the_command(self):
         script = f'import os; memory = bytearray({64 * MIB}); ' \

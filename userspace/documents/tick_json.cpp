@@ -141,8 +141,8 @@ ordered_json summary_process(const Summary::Process &process) {
                            {"peak", core::json::peak(process.extremes)},
                            {"baseline", members(process.baseline)},
                            {"baseline_approximate", process.baseline_approximate},
-                           {"begin", members(process.at_start)},
-                           {"begin_approximate", process.start_approximate},
+                           {"start", members(process.at_start)},
+                           {"start_approximate", process.start_approximate},
                            {"final", members(process.final)},
                            {"final_approximate", process.final_approximate},
                            {"verdicts", verdicts(process.verdicts)}};

@@ -120,7 +120,7 @@ void GrowthByName::note(const MappingRow &row) {
     space.last_listing = row.at.t_ns;
     Amount &amount = amount_of(space, row.mapping);
     amount.held_end = amount.held_end.value_or(0) + row.held->n;
-    if (!space.from_exec && space.first_listing == row.at.t_ns) amount.held_begin = amount.held_end;
+    if (!space.from_exec && space.first_listing == row.at.t_ns) amount.held_start = amount.held_end;
 }
 
 void GrowthByName::note(const LossRow &row) {
@@ -173,14 +173,14 @@ std::optional<ImageGrowth> GrowthByName::take(int pid, std::uint64_t mm) {
     };
     for (auto &[mapping, amount] : space.mappings) {
         attributed += amount.pages;
-        if (began && !amount.held_begin) amount.held_begin = 0;
+        if (began && !amount.held_start) amount.held_start = 0;
         if (space.last_listing && !amount.held_end) amount.held_end = 0;
         if (!listed_again) amount.held_end.reset();
         const bool nothing =
-            amount.updates == 0 && amount.held_begin.value_or(0) == 0 && amount.held_end.value_or(0) == 0;
+            amount.updates == 0 && amount.held_start.value_or(0) == 0 && amount.held_end.value_or(0) == 0;
         if (!nothing)
             growth.mappings.push_back({core::with_comm(mapping, comm_of), amount.pages, amount.updates,
-                                       kilobytes(amount.held_begin), kilobytes(amount.held_end), build_id_of(mapping)});
+                                       kilobytes(amount.held_start), kilobytes(amount.held_end), build_id_of(mapping)});
     }
     growth.no_fault[static_cast<std::size_t>(NoFault::NotRecorded)] += growth.grew() - attributed;
     for (const auto &[tid, came] : space.threads) {

@@ -28,7 +28,7 @@ struct ImageGrowth {
         core::Pages came;  ///< pages that faults added, minus pages that went at faults
         std::uint64_t updates = 0;
         /// Rss by smaps in the first and the last listing; nullopt: no such listing.
-        std::optional<core::Kilobytes> held_begin, held_end;
+        std::optional<core::Kilobytes> held_start, held_end;
         core::BuildId build_id;  ///< of the file; unknown if files with different ids had this name
     };
     struct Thread {
@@ -71,7 +71,7 @@ class GrowthByName {
     struct Amount {
         core::Pages pages;
         std::uint64_t updates = 0;
-        std::optional<std::int64_t> held_begin, held_end;  ///< kB
+        std::optional<std::int64_t> held_start, held_end;  ///< kB
     };
     struct Space {
         int pid = 0;

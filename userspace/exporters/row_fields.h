@@ -224,7 +224,7 @@ inline constexpr std::tuple kAfterStatusMembers{
     of_tick(columns::kBehind),
     of_tick(columns::kResidual),
     of_tick(columns::kVerdict),
-    Field{"doubtful", [](const TickRow &r) { return r.needs_resync; }},
+    Field{"needs_resync", [](const TickRow &r) { return r.needs_resync; }},
     Field{columns::kUpdates.name, Overloads{[](const SumRow &r) { return r.updates; },
                                             [](const TickRow &r) { return columns::kUpdates.value(r); }}},
     of_tick(columns::kUpdatesByOthers),

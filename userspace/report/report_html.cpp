@@ -231,7 +231,7 @@ std::string grown(const exporters::ImageGrowth &image, const Page &page) {
             continue;
         }
         rows += fmt::format("<tr>{}{}{}{}</tr>\n", cell(mapping.name), cell(page.kb(mapping.came), mapping.came.n),
-                            held(mapping.held_begin), held(mapping.held_end));
+                            held(mapping.held_start), held(mapping.held_end));
     }
     if (listed > kMostNames)
         rows += fmt::format("<tr>{}{}{}{}</tr>\n", cell(count(listed - kMostNames) + " more"),

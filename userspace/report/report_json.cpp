@@ -108,7 +108,7 @@ ordered_json named_growth(const exporters::ImageGrowth::Mapping &mapping) {
     return {{"mapping", core::printable(mapping.name)},
             {"came", mapping.came.n},
             {"updates", mapping.updates},
-            {"held_begin_kb", kilobytes(mapping.held_begin)},
+            {"held_start_kb", kilobytes(mapping.held_start)},
             {"held_end_kb", kilobytes(mapping.held_end)},
             {"build_id", mapping.build_id.known() ? ordered_json(core::hex(mapping.build_id)) : ordered_json(nullptr)}};
 }
@@ -131,7 +131,7 @@ ordered_json image(const exporters::ImageGrowth &image) {
         no_fault[std::string(name(static_cast<exporters::NoFault>(i)))] = image.no_fault[i].n;
     return {{"comm", core::printable(image.comm)},
             {"mm", fmt::format("{}", image.mm)},
-            {"begin", image.at_start.n},
+            {"start", image.at_start.n},
             {"last", image.last.n},
             {"grew", image.grew().n},
             {"approximate", image.approximate},
@@ -167,8 +167,8 @@ ordered_json process(const ReportProcess &process) {
     core::json::put_extremes(object, process.extremes);
     object["baseline"] = members(process.baseline);
     object["baseline_approximate"] = process.baseline_approximate;
-    object["begin"] = members(process.at_start);
-    object["begin_approximate"] = process.start_approximate;
+    object["start"] = members(process.at_start);
+    object["start_approximate"] = process.start_approximate;
     object["final"] = members(process.final);
     object["final_approximate"] = process.final_approximate;
     object["ticks"] = process.ticks;

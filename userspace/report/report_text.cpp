@@ -241,7 +241,7 @@ std::string image_text(const exporters::ImageGrowth &image, const Amounts &amoun
     for (const exporters::ImageGrowth::Mapping &mapping : image.mappings) {
         if (listed < most) {
             text +=
-                fmt::format("  {} {} {}  {}\n", right(amount(mapping.came), 14), right(held(mapping.held_begin), 14),
+                fmt::format("  {} {} {}  {}\n", right(amount(mapping.came), 14), right(held(mapping.held_start), 14),
                             right(held(mapping.held_end), 14), amount.name(mapping.name));
         } else {
             rest += mapping.came;

@@ -139,7 +139,7 @@ TEST(Growth, WhatAnExecBringsIsWhatItBeganWith) {
     const auto image = growth.take(kPid, kMm);
     ASSERT_EQ(image->mappings.size(), 1U);
     EXPECT_EQ(sum(*image), Pages{2});
-    EXPECT_EQ(image->mappings[0].held_begin, core::Kilobytes{0}) << "an exec starts with an empty mm";
+    EXPECT_EQ(image->mappings[0].held_start, core::Kilobytes{0}) << "an exec starts with an empty mm";
     EXPECT_EQ(image->mappings[0].held_end, core::Kilobytes{8});
 }
 
@@ -187,7 +187,7 @@ TEST(Growth, AHeapThatChurnsHasNotGrown) {
     const auto image = growth.take(kPid, kMm);
     ASSERT_EQ(image->mappings.size(), 1U);
     EXPECT_EQ(image->mappings[0].came, Pages{1000});
-    EXPECT_EQ(image->mappings[0].held_begin, core::Kilobytes{44});
+    EXPECT_EQ(image->mappings[0].held_start, core::Kilobytes{44});
     EXPECT_EQ(image->mappings[0].held_end, core::Kilobytes{44});
     EXPECT_EQ(sum(*image), Pages{0});
 }
@@ -198,7 +198,7 @@ TEST(Growth, WhatWasListedOnceIsNotKnownAtTheEnd) {
     growth.note(update(10, "[heap]"));
     growth.note(tick(10, 20));
     const auto image = growth.take(kPid, kMm);
-    EXPECT_EQ(image->mappings.at(0).held_begin, core::Kilobytes{40});
+    EXPECT_EQ(image->mappings.at(0).held_start, core::Kilobytes{40});
     EXPECT_EQ(image->mappings.at(0).held_end, std::nullopt);
 }
 

@@ -109,9 +109,9 @@ TEST(TracedGroups, AreNoMoreThanAskedForAndNoCountGoesBack) {
 
 TEST(TracedGroups, MarkWhatIsUncertain) {
     TracedGroups groups(10);
-    core::Tick doubtful = tick(1, "a", 10, 100);
-    doubtful.needs_resync = doubtful.ledger.extremes.lossy = true;
-    take(groups, doubtful);
+    core::Tick uncertain = tick(1, "a", 10, 100);
+    uncertain.needs_resync = uncertain.ledger.extremes.lossy = true;
+    take(groups, uncertain);
     EXPECT_EQ(groups.groups()[0].needs_resync, 1);
     take(groups, tick(1, "a", 10, 100));
     EXPECT_EQ(groups.groups()[0].needs_resync, 0);
