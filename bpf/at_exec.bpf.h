@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* The counters of an mm at the exec from which on its process is traced. No other task uses the mm then, so its counters
+/* The counters of an mm at the exec at which the trace of its process starts. No other task uses the mm then, so its counters
  * change only if another task reclaims its pages. */
 #ifndef RSSLAG_AT_EXEC_BPF_H
 #define RSSLAG_AT_EXEC_BPF_H
 
-/* Reserves a record that does not count as one of the trace: userspace makes an event of its own of them. */
+/* Reserves a record that is not counted as a record of the trace. Userspace turns it into an event::AtExec. */
 static __always_inline struct rsslag_at_exec *reserve_at_exec(u64 t_ns, u64 mm)
 {
     struct rsslag_cpu *cpu = cpu_at(bpf_get_smp_processor_id());
@@ -83,7 +83,7 @@ static __always_inline void send_at_exec(struct task_struct *task, struct mm_str
     record->tgid = BPF_CORE_READ(task, tgid);
     record->ns_tid = number_in(task, &reader);
     record->ns_tgid = number_in(BPF_CORE_READ(task, group_leader), &reader);
-    record->faults = (u64)BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt);
+    record->faults = faults_done(task);
     EXACT_RSS_EACH(m, record->flushed[m] = flushed[m]);
     if (!by_cpu && exact_rss_scheme() == EXACT_RSS_THREAD) {
         EXACT_RSS_EACH(m, record->cached[m] = BPF_CORE_READ(thread, rss_stat.count[m]));

@@ -11,10 +11,7 @@ struct {
     __type(value, struct rsslag_end);
 } ends SEC(".maps");
 
-static __always_inline u64 at_least_0(s64 count)
-{
-    return count > 0 ? count : 0;
-}
+
 
 /* VmHWM: the maximum of hiwater_rss and the current counters (include/linux/mm.h get_mm_hiwater_rss). Userspace treats
  * 0 as unknown. */
@@ -27,7 +24,7 @@ static __always_inline u64 high_water(struct mm_struct *mm)
     if (!bpf_core_field_exists(((struct mm_struct___cpu *)0)->rss_stat[0].count))
         return most;
     exact_rss_flushed_cpu(flushed, mm);
-    EXACT_RSS_EACH_OF_RSS(m, now += at_least_0(flushed[m]));
+    EXACT_RSS_EACH_OF_RSS(m, now += exact_rss_clamped(flushed[m]));
     return now > most ? now : most;
 }
 

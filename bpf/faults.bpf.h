@@ -22,6 +22,12 @@ struct {
     __type(value, struct rsslag_fault_slot);
 } fault_slots_overflow SEC(".maps");
 
+/* The number of page faults that the task has finished. */
+static __always_inline u64 faults_done(struct task_struct *task)
+{
+    return (u64)BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt);
+}
+
 /* The task's slot, or NULL. */
 static __always_inline struct rsslag_fault_slot *fault_slot(u32 tid)
 {

@@ -27,8 +27,8 @@ struct {
     __type(value, u32);
 } mms SEC(".maps");
 
-/* An ended group stays in the map until the kernel frees its leader: the exits of its other tasks may come after the
- * exit that ends it, and so may updates. */
+/* An ended group stays in the map until the kernel frees its leader. Exits and updates of its other tasks may come after
+ * the exit that ends it. */
 #define GROUP_RUNS 1
 #define GROUP_ENDED 2
 
@@ -58,7 +58,7 @@ static __always_inline u64 key_at(u64 address)
     return address - filter.self;
 }
 
-/* 57 bits of the address, 3 bits for the number of ending mms, 4 bits for the number of mms. */
+/* 57 bits of the key, 3 bits for the number of ending mms, 4 bits for the number of mms. */
 #define MM_CODE(key) (((key) << 7) + 1)
 #define MM_ENDS_CODE 16
 /* Fibonacci hashing uses the high bits of the product. mm_structs are allocated from a slab, so the low bits of their

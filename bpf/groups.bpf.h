@@ -5,8 +5,8 @@
  * seq_file's buffer (32 KiB).
  *
  * Each open file is a session (bpf_iter_meta.session_id) and takes a slot, which separates parallel readers. At the
- * end of a session the program frees its slot and notes the session as ended, since the iterator may still show it
- * tasks that have started meanwhile. A file that is closed early causes no call of the program. So if no slot is free,
+ * end of a session the program frees its slot and notes the session as ended, since the iterator may still call
+ * the program for tasks that have started meanwhile. A file that is closed early causes no call of the program. So if no slot is free,
  * the oldest session loses its slot. If its reader still reads, the read fails with E2BIG: truncated text would look
  * complete, and recomputed sums would not match those already printed. */
 #ifndef RSSLAG_GROUPS_BPF_H

@@ -193,7 +193,7 @@ int prctl_returned(struct syscall_exit *exit)
     return emit_named(arguments_of(own_registers()), exit->result);
 }
 
-/* A raw tracepoint, because the BTF of 5.10 has no pt_regs at this tracepoint and at functions, only a declaration. */
+/* A raw tracepoint, because in the BTF of 5.10 struct pt_regs is only declared where a program gets it as argument. */
 SEC("raw_tp/sys_exit")
 int BPF_PROG(syscall_done, struct pt_regs *regs, long result)
 {

@@ -2,7 +2,7 @@
 /* The files of `rsslag mount`: iterators pinned in a bpffs, which produce their text when they are read. They need
  * no daemon and no event stream, and their readers need no capability. Parallel readers are independent: `rss` and
  * `self` keep no state between calls, rss.prom keeps its sums by session (groups.bpf.h). The iterator shows a task
- * again if its output did not fit; it must count only once. */
+ * again if its output did not fit; the task must count only once. */
 #include "vmlinux.h"
 
 #include <bpf/bpf_helpers.h>

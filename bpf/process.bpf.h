@@ -37,9 +37,7 @@ static __noinline bool read_process(struct task_struct *leader, struct process *
 /* Clamped at 0: a member may be negative while it changes. */
 static __always_inline s64 shown(const struct exact_rss *rss, enum exact_rss_member member)
 {
-    s64 pages = exact_rss_member(rss, member);
-
-    return pages > 0 ? pages : 0;
+    return exact_rss_clamped(exact_rss_member(rss, member));
 }
 
 static __always_inline s64 shown_total(const struct exact_rss *rss)
@@ -58,17 +56,14 @@ static __always_inline s64 cached_total(const struct exact_rss *rss)
     return total;
 }
 
-static __always_inline s64 clamped(s64 pages)
-{
-    return pages > 0 ? pages : 0;
-}
+
 
 /* The lag: what a reader of the flushed counters misses. */
 static __always_inline s64 lag(const struct exact_rss *rss)
 {
     s64 lag = shown_total(rss);
 
-    EXACT_RSS_EACH_OF_RSS(m, lag -= clamped(rss->flushed[m]));
+    EXACT_RSS_EACH_OF_RSS(m, lag -= exact_rss_clamped(rss->flushed[m]));
     return lag;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /* Samples of updates: the registers and the top of the stack of the thread, for --stacks. An update that a page fault caused is
  * sampled by a hash of its mm and page, so that each arrival at a chosen page has a sample. Any other is sampled at random. The
- * probability is the amount that the program believes, divided by `sample_period`, and at most 1. Userspace knows the true amount,
+ * probability is the amount that the program estimates, divided by `sample_period`, and at most 1. Userspace knows the true amount,
  * and divides it by that probability. */
 #ifndef RSSLAG_SAMPLES_BPF_H
 #define RSSLAG_SAMPLES_BPF_H
@@ -14,7 +14,7 @@ const volatile rsslag_u32 sample_stack_bytes;
 
 #define PF_KTHREAD 0x200000
 #define PAGE_BYTES_LOG2 12
-#define MOST_BELIEVED (1 << 18)
+#define MAX_ESTIMATE (1 << 18)
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -24,7 +24,7 @@ struct {
 /* Samples that did not fit into the ring. */
 rsslag_u64 lost_samples;
 
-/* The last update on this CPU, from which the next one's amount is guessed. */
+/* The last update on this CPU, from which the next one's amount is estimated. */
 struct last_update {
     u64 mm;
     s64 count[EXACT_RSS_MEMBERS];
@@ -59,7 +59,7 @@ static __always_inline s32 estimated_amount(u64 mm, u32 member, s64 count, s32 c
     last->cached[member] = cached;
     if (!amount)
         return 1;
-    return amount > MOST_BELIEVED ? MOST_BELIEVED : amount < -MOST_BELIEVED ? -MOST_BELIEVED : amount;
+    return amount > MAX_ESTIMATE ? MAX_ESTIMATE : amount < -MAX_ESTIMATE ? -MAX_ESTIMATE : amount;
 }
 
 /* The finalizer of splitmix64: each bit of the result depends on each bit of the input. */

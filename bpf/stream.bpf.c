@@ -252,8 +252,8 @@ int trace(u64 *ctx)
     return (mm && !trace_mm(key_at(mm))) || !trace_group(tgid);
 }
 
-/* Run by userspace: reverts `trace` for a group that had ended before. Another group may have its number, and another
- * mm the address of its mm: the next update of that mm removes it. */
+/* Run by userspace: reverts `trace` for a group that had ended before. Another group may have the TGID by now. Another
+ * mm may have the address: its next update removes the entry. */
 SEC("raw_tp")
 int untrace(u64 *ctx)
 {
@@ -278,7 +278,7 @@ int BPF_PROG(cpu_folded, unsigned int cpu, int state, int step)
     return 0;
 }
 
-/* Userspace runs one of these once before the trace. They find rsslag's PID namespace and the per-CPU offsets. */
+
 
 static long learn_cpu(u32 cpu, u64 *base)
 {
@@ -294,14 +294,23 @@ static long learn_cpu(u32 cpu, u64 *base)
     return 0;
 }
 
-SEC("iter/task")
-int learn_view(struct bpf_iter__task *ctx)
+/* Returns whether this was the first call. */
+static __always_inline bool learn_own(void)
 {
     if (reader.ns)
-        return 0;
+        return false;
     own_view(&reader);
     pattern.own_tgid = bpf_get_current_pid_tgid() >> 32;
     filter.self = exact_rss_number(&filter);
+    return true;
+}
+
+/* Userspace runs one of these once before the trace. Both store rsslag's PID namespace and TGID, and the address of
+ * `filter`; learn_offsets also the per-CPU offsets. */
+SEC("iter/task")
+int learn_view(struct bpf_iter__task *ctx)
+{
+    learn_own();
     return 0;
 }
 
@@ -310,11 +319,8 @@ int learn_offsets(struct bpf_iter__task *ctx)
 {
     u64 base;
 
-    if (reader.ns)
+    if (!learn_own())
         return 0;
-    own_view(&reader);
-    pattern.own_tgid = bpf_get_current_pid_tgid() >> 32;
-    filter.self = exact_rss_number(&filter);
     base = exact_rss_percpu_base();
     bpf_loop(possible_cpus, learn_cpu, &base, 0);
     return 0;

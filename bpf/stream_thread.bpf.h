@@ -26,10 +26,7 @@ static __always_inline s32 events_of(struct task_struct *task)
     return bpf_core_field_exists(thread->rss_stat) ? BPF_CORE_READ(thread, rss_stat.events) : 0;
 }
 
-static __always_inline u64 faults_done(struct task_struct *task)
-{
-    return (u64)BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt);
-}
+
 
 /* See within_frame() in stream_cpu.bpf.h. */
 static __always_inline bool within_frame_thread(const void *ctx, const struct rsslag_fault_slot *slot)

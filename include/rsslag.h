@@ -159,8 +159,8 @@ RSSLAG_API int rsslag_open(const struct rsslag_options *options, struct rsslag_h
 /* Closes a handle; NULL is ignored. No other thread may be in a call with the handle. */
 RSSLAG_API void rsslag_close(struct rsslag_handle *handle);
 
-/* Returns RSSLAG_OK if this handle can use `way` (one of enum rsslag_way), though perhaps not for each process, else the
- * status and, in `error`, the reason.
+/* Checks whether this handle can use `way`, one of enum rsslag_way. RSSLAG_OK: it can, but single processes may still be
+ * refused. Otherwise returns the status, and sets `error` to the reason.
  * ARGUMENT: `way` is invalid, or the handle is from before a fork(). May run the experiment (STATUS and ROLLUP). */
 RSSLAG_API int rsslag_why_not(struct rsslag_handle *handle, uint32_t way, struct rsslag_error *error);
 

@@ -140,7 +140,7 @@ RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_total) == 120, "rsslag_total");
 enum rsslag_record_kind {
     RSSLAG_UPDATE = 1,  /* struct rsslag_update: a counter of an mm has changed */
     RSSLAG_FAULT = 2,   /* struct rsslag_fault: what a task caches, thread scheme only */
-    RSSLAG_NEWTASK = 3, /* struct rsslag_task, like all below; parent is the creator */
+    RSSLAG_NEWTASK = 3, /* struct rsslag_task, as up to EXIT; parent is the creator */
     RSSLAG_SEEN = 4,    /* a task of an untraced group updates a traced mm: its numbers and comm, once per task */
     RSSLAG_RENAME = 5,  /* comm is the new one */
     RSSLAG_EXEC = 6,    /* mm and comm are the new ones, old_tid is the tid before the exec */
@@ -256,15 +256,16 @@ struct rsslag_task {
     rsslag_u16 cpu;
     rsslag_u16 pad;
     union {
-        rsslag_u64 user_faults;   /* EXIT, EXEC: of the tid, or EXEC of old_tid, since the task's start or its group's attach */
+        rsslag_u64 user_faults;   /* in user mode, see below */
         rsslag_u64 stack_pointer; /* NEWTASK of a thread: its initial user stack pointer; 0: unknown */
     };
-    rsslag_u64 kernel_faults;
+    /* Page faults since the start of the task or the attach of its group. EXIT: of tid, EXEC: of old_tid, else 0. */
+    rsslag_u64 kernel_faults; /* in kernel mode */
     char comm[16];
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_task) == 80, "rsslag_task");
 
-/* The counters of an mm at the exec from which on its process is traced: one record for each CPU that caches some of its
+/* The counters of an mm at the exec at which the trace of its process starts: one record for each CPU that caches some of its
  * pages, with `cpu` and `cached` only, and then a last one. All have the same t_ns and come from the same CPU. */
 struct rsslag_at_exec {
     rsslag_u16 kind;
@@ -297,7 +298,7 @@ struct rsslag_sample {
     rsslag_u64 address; /* of the page fault, else 0 */
     rsslag_s32 tgid;
     rsslag_s32 ns_tgid;  /* in rsslag's PID namespace; 0 if not visible there */
-    rsslag_s32 estimated; /* pages, as the program guessed the amount: decides with which probability there is a sample */
+    rsslag_s32 estimated; /* amount of the update in pages, an estimate; determines the probability of a sample */
     rsslag_u32 copied;   /* stack bytes that are valid */
     rsslag_u8 member;
     rsslag_u8 pad[7];
@@ -381,7 +382,7 @@ struct rsslag_fault_slot {
     rsslag_s32 tid;     /* of the slot's task; negative: the task has ended; 0: none */
     rsslag_u32 claims;  /* 1: the slot is in use */
     rsslag_u64 address; /* of the fault */
-    rsslag_u64 done;    /* min_flt + maj_flt of the task at the start of the fault, which increments one at its end */
+    rsslag_u64 done;    /* min_flt + maj_flt at the start of the fault; its end increments one of them */
     rsslag_u64 frame;   /* address of the fault's pt_regs, or-ed with RSSLAG_OF_USER_FAULT or _KERNEL_FAULT */
     rsslag_u64 ip;      /* two of these registers, at the start of the fault */
     rsslag_u64 sp;

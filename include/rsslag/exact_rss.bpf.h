@@ -13,7 +13,7 @@
  *         total = exact_rss_total(&rss);   (pages)
  *
  * One object works with all schemes: CO-RE chooses at load time, and the verifier drops the other branches. Requires
- * bpf_loop (5.17) and bpf_map_lookup_percpu_elem (5.19); on older kernels call the parts separately. The program must
+ * bpf_loop (5.17) and bpf_map_lookup_percpu_elem (5.19); on older kernels read the counters and the caches in a loop of your own. The program must
  * run under RCU, as iterators and tracepoints do, and loading it requires CAP_BPF and CAP_PERFMON. Defines one map,
  * exact_rss_anchor, with one u64 per CPU; bpf_map__set_autocreate() can omit it if the kernel's CPUs cache nothing. */
 #ifndef RSSLAG_EXACT_RSS_BPF_H
@@ -215,9 +215,16 @@ struct exact_rss {
                   * such tasks cache is missing */
 };
 
+/* Flushed + cached of one member in pages. May be below 0 while the counters change. */
 static __always_inline s64 exact_rss_member(const struct exact_rss *rss, enum exact_rss_member member)
 {
     return rss->flushed[member] + rss->cached[member];
+}
+
+/* As /proc shows a counter: 0 if it is below 0. */
+static __always_inline s64 exact_rss_clamped(s64 pages)
+{
+    return pages > 0 ? pages : 0;
 }
 
 /* The exact RSS in pages. */

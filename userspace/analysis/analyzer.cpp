@@ -199,7 +199,7 @@ void Analyzer::State::operator()(event::TickEnd &event) {
     moment(event.at);
     own = event.own;
     for (Taken &taken : readings) {
-        auto tick = compared(taken, event.until_ns.value_or(taken.reading.end_ns + kWiderNs));
+        auto tick = compared(taken, event.until_ns.value_or(taken.reading.end_ns + core::kReadingMarginNs));
         if (tick) reported.push_back(std::move(*tick));
     }
     if (recent) add_extremes_of_all();

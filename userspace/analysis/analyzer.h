@@ -27,9 +27,6 @@
 
 namespace rsslag::analysis {
 
-/// A reading is compared with what the ledger held from this many nanoseconds before it to as many after it.
-inline constexpr std::uint64_t kWiderNs = 1'000'000;
-
 /// Facts known before the first event.
 struct Facts {
     core::Machine machine;
@@ -113,7 +110,7 @@ class Analyzer {
     std::uint64_t readings_failed() const;
     /// Losses as of the last event that counted them.
     const core::Losses &losses() const;
-    /// Of the totals so far, those of processes that match a pattern. The others are known at the end: take_summary().
+    /// The part of the totals so far that counts processes matching a pattern. The other totals are in the summary.
     const core::Totals &missed() const;
     /// The number of records received.
     std::uint64_t records() const;
@@ -121,8 +118,7 @@ class Analyzer {
     std::vector<event::AtExec> awaiting_exec() const;
     /// Records not covered by a Watermark yet.
     std::vector<event::Records> waiting() const;
-    /// PIDs, in rsslag's PID namespace, of processes that are traced from one of the records on that were received
-    /// since the last call.
+    /// PIDs, in rsslag's PID namespace, of processes whose trace starts with a record received since the last call.
     std::vector<int> take_started();
     /// The latest moment of any event.
     event::Moment last_moment() const;

@@ -118,7 +118,7 @@ void Analyzer::State::apply_until(std::uint64_t t_ns) {
     std::size_t count = 0;
     order.until(t_ns, [&](const auto &record) {
         if (++count % kMostUnsettled == 0) {
-            ledger.advance(record.t_ns - std::min<std::uint64_t>(record.t_ns, kWiderNs));
+            ledger.advance(record.t_ns - std::min<std::uint64_t>(record.t_ns, core::kReadingMarginNs));
             take_settled();
         }
         apply_next(record);

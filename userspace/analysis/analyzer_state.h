@@ -137,7 +137,7 @@ struct Analyzer::State {
         constexpr std::uint64_t kOfVisit = 5;
         return work + kOfVisit * ledger.visited();
     }
-    /// Whether the caller of the analyzer asks it to stop; for each step of work that a single event may have many of.
+    /// Whether the caller asks the analyzer to stop. Called at each step of an event that may have many steps.
     bool stopped() {
         constexpr std::uint64_t kSteps = 1024;
         if (!stop && options.stop && ++steps % kSteps == 0) stop = options.stop(all_work());

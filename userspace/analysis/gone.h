@@ -10,8 +10,8 @@
 namespace rsslag::analysis {
 
 /// Keeps a bounded number of ended processes, those with the largest peak lag (among equals the latest), and sums up
-/// the others. A condition of --assert on what a process held, cached or grew by applies to all processes. So the
-/// process with the maximum of each such figure is kept, too, and so are the ten with the highest peaks.
+/// the others. A condition of --assert applies to all processes. So the process with the maximum of each figure is
+/// kept, too. The ten with the highest peaks are kept as well.
 class Gone {
   public:
     /// `always`: keeps the process even if its lag was small.

@@ -20,7 +20,7 @@ namespace rsslag::analysis {
 
 struct ReplayOptions {
     std::optional<core::ThreadChoice> threads;  ///< nullopt: as in the recorded trace
-    bool for_screen = false;                    ///< ticks also contain the flushes since the previous tick
+    bool for_screen = false;                    ///< as AnalyzerOptions::for_screen
     /// Start at this position, to skip the earlier part. Processes are known from their next reading on; earlier
     /// changes by their threads are part of the baseline.
     std::optional<recording::Position> from;

@@ -58,8 +58,7 @@ class TimeOrder {
     std::size_t waiting_bytes() const { return waiting_bytes_; }
     /// The number of records that BPF programs have sent. Partial sums do not count, since userspace reads them.
     std::uint64_t records() const { return records_; }
-    /// PIDs, in rsslag's PID namespace, of processes that are traced from one of the records on that were added since
-    /// the last call.
+    /// PIDs, in rsslag's PID namespace, of processes whose trace starts with a record added since the last call.
     std::vector<int> take_started() { return std::exchange(begun_, {}); }
     /// The number of malformed records or spans; each is a loss of at least one record.
     std::uint64_t malformed() const { return malformed_; }

@@ -13,9 +13,9 @@
 namespace rsslag::cli {
 
 /// Limits the cost of reading recordings by the total size of the files. Memory: 256 MiB plus that size, enforced by
-/// RLIMIT_DATA. CPU time: 10 s plus 1 s for each 4 MB; 15 us for each byte, if that is more and the recording is not
-/// far denser than those of a tracer; more on a machine that is far slower than usual. A timer ends rsslag if a single
-/// step takes longer; it first restores the terminal and removes the files of terminal::remove_at_death().
+/// RLIMIT_DATA. CPU time: at most 10 s plus 1 s for each 4 MB. It is at least 15 us for each byte, unless the recording
+/// has far more records per byte than those of a tracer; system::slowness() multiplies it. A timer ends rsslag if a
+/// single step takes longer. It first restores the terminal and removes the files of terminal::remove_at_death().
 class FileBudget {
   public:
     explicit FileBudget(std::vector<std::string> files);

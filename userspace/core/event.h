@@ -149,8 +149,8 @@ struct Stacks {
     std::uint64_t lost = 0;
 };
 
-/// Of the pages of an mm that samples from number `from` to before `before` own (core::owns_page), those that are not
-/// resident. Those that no event contains are.
+/// Samples with the numbers `from` to `before` - 1 own pages of an mm (core::owns_page). `pages` lists those of them
+/// that are not resident. All others are resident.
 struct AbsentPages {
     std::uint64_t t_ns = 0;  ///< CLOCK_MONOTONIC, after the pages were looked up
     int pid = 0;

@@ -50,7 +50,7 @@ auto uninterrupted(const Call &call) {
     return result;
 }
 
-/// The words as execv(3) takes them; they must outlive it.
+/// The arguments as execv(3) takes them. `words` must outlive the result.
 inline std::vector<char *> arguments_of(const std::vector<std::string> &words) {
     std::vector<char *> arguments;
     arguments.reserve(words.size() + 1);
@@ -60,7 +60,8 @@ inline std::vector<char *> arguments_of(const std::vector<std::string> &words) {
     return arguments;
 }
 
-/// Whether rsslag must stop, for those who wait for a reader; null: it need not. Any thread may call it.
+/// Returns whether rsslag must stop, which ends a wait for a reader of the output. Null: such waits do not end early.
+/// Any thread may call it.
 inline bool (*must_stop)() = nullptr;
 
 /// Writes `bytes`, again after EINTR and after a partial write, and removes from `bytes` what was written. Returns 0 or

@@ -15,7 +15,7 @@ class Fifo {
   public:
     bool empty() const { return first_ == kept_.size(); }
     std::size_t size() const { return kept_.size() - first_; }
-    std::uint64_t first_number() const { return gone_ + first_; }
+
     std::uint64_t next_number() const { return gone_ + kept_.size(); }
 
     T &front() { return kept_[first_]; }

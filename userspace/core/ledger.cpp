@@ -46,7 +46,7 @@ std::string_view name(State state) {
 /// The kernel takes the time of a start with another function than BPF programs that of a record: they may differ a
 /// little.
 bool GroupView::reused_at(std::uint64_t started_ns) const {
-    return started_ns > since_ns + MmCheck::kWiderNs;
+    return started_ns > since_ns + kReadingMarginNs;
 }
 
 Ledger::Ledger(const Options &options) : impl_(std::make_unique<Impl>(options)) {}

@@ -190,7 +190,7 @@ struct MmView {
     Members exact() const { return flushed + cached; }
 };
 
-/// How a process left an mm.
+/// The state of a process in an mm: it lives there, or has left by exit or exec.
 enum class State : std::uint8_t { Running, Exited, Exec };
 /// As in JSON: "running".
 std::string_view name(State state);

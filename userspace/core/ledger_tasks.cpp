@@ -483,7 +483,7 @@ void Ledger::Impl::drop_missing(MmAccount &mm, const CounterReading &reading, st
         there.insert(task.host_tid);
     std::vector<int> missing;
     for (const auto &[tid, account] : mm.members()) {
-        const bool older = account.cached_ns + MmCheck::kWiderNs < begin_ns;
+        const bool older = account.cached_ns + kReadingMarginNs < begin_ns;
         if (older && there.count(tid) == 0) missing.push_back(tid);
     }
     for (const int tid : missing) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/raw_reading.h"
+
 namespace rsslag::core {
 namespace {
 
@@ -60,10 +62,10 @@ MmCheck::Comparison MmCheck::compare(const std::vector<std::int64_t> &read, std:
             found.quiet = false;
             continue;
         }
-        if (change.t_ns > end_ns + kWiderNs) continue;
+        if (change.t_ns > end_ns + kReadingMarginNs) continue;
         std::int64_t &off = found.off[change.cell];
         const std::int64_t away = distance(change.value, read[change.cell]);
-        if (change.t_ns + kWiderNs < begin_ns) {
+        if (change.t_ns + kReadingMarginNs < begin_ns) {
             off = away;
         } else {
             off = std::min(off, away);

@@ -19,9 +19,6 @@ namespace rsslag::core {
 /// explains the value. Cells are those of MmCounters.
 class MmCheck {
   public:
-    /// The distance from a reading within which a change may still be a part of it.
-    static constexpr std::uint64_t kWiderNs = 1'000'000;
-
     /// Starts to keep the history of these cells. Those that are added later had the value 0.
     void watch(std::vector<std::int64_t> cells);
     void end_watch();

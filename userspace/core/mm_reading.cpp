@@ -98,7 +98,7 @@ void MmAccount::end_watch() {
 }
 
 Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns) {
-    const bool at_rest = last_ns + MmCheck::kWiderNs < begin_ns;
+    const bool at_rest = last_ns + kReadingMarginNs < begin_ns;
     Check check{true, at_rest, 0};
     if (!check_.watched() && !check.quiet) return {};  // the mm was created after the watch started
     const std::vector<std::int64_t> read = cells_of(reading);
@@ -174,8 +174,8 @@ void MmAccount::take_over(const std::vector<std::int64_t> &read, const std::vect
 void MmAccount::take_over_tasks(const CounterReading &reading, std::uint64_t begin_ns) {
     for (const TaskReading &task : reading.tasks) {
         Account *const account = tasks_.find_member(task.host_tid);
-        if (account == nullptr || account->cached_ns + MmCheck::kWiderNs >= begin_ns) continue;
-        if (account->last_flush_ns + MmCheck::kWiderNs >= begin_ns) continue;
+        if (account == nullptr || account->cached_ns + kReadingMarginNs >= begin_ns) continue;
+        if (account->last_flush_ns + kReadingMarginNs >= begin_ns) continue;
         for (Member member : kAllMembers)
             tasks_.set_cached(*account, index_of(member), task.cached[member].n);
         account->cached_ns = begin_ns;

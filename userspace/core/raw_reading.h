@@ -11,6 +11,9 @@
 
 namespace rsslag::core {
 
+/// A change at most this many nanoseconds before or after a reading may still be part of it.
+inline constexpr std::uint64_t kReadingMarginNs = 1'000'000;
+
 /// One pass of the iterator.
 struct TimedCounters {
     CounterReading counters;

@@ -43,12 +43,12 @@ struct Sample {
     int pid = 0;  ///< in rsslag's PID namespace; 0: not visible there
     std::uint16_t cpu = 0;
     std::uint8_t member = 0;     ///< the kernel's number
-    std::int32_t estimated = 0;  ///< pages, as the BPF program guessed the amount
+    std::int32_t estimated = 0;  ///< pages; an estimate by the BPF program
     std::int32_t syscall = -1;   ///< number of the system call that the thread is in, or one of the values above
     friend auto operator<=>(const Sample &, const Sample &) = default;
 };
 
-/// Whether the sample's page belongs to it until another such sample of the page comes: what came has an address.
+/// Whether the sample owns its page until a later such sample of the page: a fault at a known address added the page.
 inline bool owns_page(const Sample &sample) {
     return sample.address != 0 && sample.estimated > 0 && sample.member != static_cast<std::uint8_t>(Member::Swap);
 }

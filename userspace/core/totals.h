@@ -25,14 +25,14 @@ struct Totals {
     /// Why not, of the first of them, or why a search for such processes failed.
     std::optional<std::string> not_traced_reason;
 
-    /// Whether there may be more than these totals, and than the figures of the processes, although no record is lost.
+    /// Whether these totals and the figures of processes may be too low for another reason than lost records.
     bool missed() const { return processes_read_late + processes_unread > 0 || not_traced_reason; }
     /// Whether the counts are lower bounds.
     bool at_least() const { return lost > 0 || missed(); }
 };
 
-/// "the first reading of 2 processes came after the exec, there is no reading of 1 process, 3 processes were not traced
-/// at all times: cannot ..."; empty if nothing was missed.
+/// "the first reading of 2 processes came after the exec, there is no reading of 1 process, 3 processes were traced
+/// for only a part of the time: cannot ..."; empty if nothing was missed.
 std::string missed_text(const Totals &totals);
 
 }  // namespace rsslag::core

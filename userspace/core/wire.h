@@ -4,25 +4,21 @@
 
 #include <cstddef>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <type_traits>
-#include <variant>
 
 #include "rsslag/abi.h"
 
 namespace rsslag::wire {
 
-using Record = std::variant<rsslag_update, rsslag_fault, rsslag_task, rsslag_sum>;
-
-/// The offset of t_ns, which is the same in all kinds of record. RSSLAG_AT_EXEC is no kind of Record: the tracer makes
-/// event::AtExec of it.
+/// The offset of t_ns, which is the same in all kinds of record.
 inline constexpr std::size_t kTimeOffset = offsetof(rsslag_update, t_ns);
 static_assert(offsetof(rsslag_fault, t_ns) == kTimeOffset && offsetof(rsslag_task, t_ns) == kTimeOffset &&
               offsetof(rsslag_sum, t_ns) == kTimeOffset && offsetof(rsslag_at_exec, t_ns) == kTimeOffset);
 
 /// Calls `use` with std::type_identity of the struct for this kind of record and returns its result; a
-/// default-constructed result if the kind is unknown.
+/// default-constructed result if the kind is unknown. RSSLAG_AT_EXEC is not known here: the tracer makes an
+/// event::AtExec of it.
 template <class Use>
 constexpr auto with_type(rsslag_u16 kind, Use &&use) {
     switch (kind) {
@@ -58,13 +54,6 @@ std::size_t visit_first(std::span<const std::byte> bytes, Use &&use) {
         use(record);
         return sizeof(record);
     });
-}
-
-/// Returns the record at the start of `bytes`; nullopt: no complete record.
-inline std::optional<Record> unpack_first(std::span<const std::byte> bytes) {
-    std::optional<Record> first;
-    visit_first(bytes, [&first](const auto &record) { first = record; });
-    return first;
 }
 
 /// Whether a BPF program has sent the record. A partial sum was read by userspace instead, and comes again later.

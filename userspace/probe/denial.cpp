@@ -145,7 +145,7 @@ core::Error explain_denial(int err, const Privileges &privileges, const std::str
     }
     if (privileges.seccomp_mode == 2) {
         return {core::Kind::Denied, refused + ": a seccomp filter of this container or service may block it", err,
-                "allow the bpf system call there, or run rsslag outside"};
+                "allow the bpf system call in this container or service, or run rsslag outside it"};
     }
     const bool limited = privileges.memlock_counts_bpf && privileges.memlock_bytes && !privileges.cap_sys_resource;
     if ((err == EPERM || err == ENOMEM) && limited) {
@@ -155,7 +155,7 @@ core::Error explain_denial(int err, const Privileges &privileges, const std::str
     }
     if (err == ENOMEM) {
         return {core::Kind::Denied, refused + ": this machine or this memory cgroup is out of memory", err,
-                "raise the limit of the cgroup (memory.max), or run rsslag outside"};
+                "raise memory.max of the cgroup, or run rsslag in another cgroup"};
     }
     return {core::Kind::Unsupported, refused, err, "run rsslag doctor to see what this kernel allows"};
 }

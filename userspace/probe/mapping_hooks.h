@@ -15,9 +15,9 @@ namespace rsslag::probe {
 /// The programs stay attached until detach() or destruction. Not thread-safe.
 class MappingHooks {
   public:
-    /// Attaches the programs. They report changes in processes that `stream` traces, also by 32-bit programs, unless
-    /// the kernel allows only tracepoints of system calls, which it does not call for these. Kind::Denied or
-    /// Kind::Unsupported if no hook can be attached.
+    /// Attaches the programs. They report changes in processes that `stream` traces. Changes by 32-bit programs are
+    /// missing if only the tracepoints of single system calls can be attached: the kernel does not call those for
+    /// 32-bit system calls. Kind::Denied or Kind::Unsupported if no hook can be attached.
     static core::Result<MappingHooks> open(const StreamProbe &stream, const KernelTraits &traits);
     ~MappingHooks();
     MappingHooks(MappingHooks &&) noexcept;

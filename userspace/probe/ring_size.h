@@ -17,9 +17,9 @@ constexpr std::size_t sample_ring_size(std::size_t most, std::size_t memory) {
     return std::clamp(std::bit_floor((memory != 0 ? memory : kMostInAll) / 8), kLeast, std::bit_ceil(most));
 }
 
-/// The size of each ring, and of each update buffer. `ring`: as requested, or 0; then `buffers` of them together, and
-/// the `others` bytes of other rings, take at most `memory`. If that is 0, too, they take at most kMostInAll, and each
-/// 2 MiB. Pure.
+/// The size of each ring and of each update buffer, in bytes. It is `ring` if that is not 0. Otherwise it is the
+/// largest power of two with which `buffers` of them and the `others` bytes of other rings take at most `memory`. If
+/// `memory` is 0, too, they take at most kMostInAll, and each at most 2 MiB. At least one page. Pure.
 constexpr std::size_t ring_size(std::size_t ring, std::size_t memory, std::size_t buffers, std::size_t others = 0) {
     constexpr std::size_t kPage = 4096, kMiB = std::size_t{1} << 20;
     constexpr std::size_t kUsual = 2 * kMiB, kMost = 1024 * kMiB;

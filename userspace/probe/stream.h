@@ -80,9 +80,9 @@ class StreamProbe {
     std::size_t rings() const;
     /// The memory of all rings and update buffers.
     std::size_t buffer_bytes() const;
-    /// Appends the contents of ring i and of its CPU's update buffer to out[i]: structs rsslag_update, _fault, _task
-    /// and _sum, each of which starts with its u16 kind. Then appends an RSSLAG_PARTIAL sum for each CPU whose sum has
-    /// grown since the last call. `out` must have rings() elements.
+    /// Appends the contents of ring i and of its CPU's update buffer to out[i]: structs rsslag_update, _fault,
+    /// _task, _sum and _at_exec, each of which starts with its u16 kind. Then appends an RSSLAG_PARTIAL sum for each
+    /// CPU whose sum has grown since the last call. `out` must have rings() elements.
     void drain(std::span<std::vector<std::byte>> out);
 
     /// Appends the samples in the order of their ring, each a struct rsslag_sample with

@@ -17,8 +17,8 @@ namespace rsslag::profile {
 /// Pages that came and went. None is negative.
 struct Flow {
     std::int64_t came = 0, went = 0;
-    std::int64_t resident = 0;  ///< of those that came, the ones that were resident at the last walk of their process
-    std::int64_t unknown = 0;   ///< of those that came, the ones of which that is not known
+    std::int64_t resident = 0;  ///< part of `came`: resident at the last walk of the process
+    std::int64_t unknown = 0;   ///< part of `came`: not known whether resident
     std::uint64_t samples = 0;
 
     void add(core::Pages pages);

@@ -12,7 +12,7 @@
 
 namespace rsslag::terminal {
 
-/// Whether rsslag must stop; null: that ends no wait.
+/// As core::must_stop.
 using MustStop = bool (*)();
 
 /// Writes all of the text to stdout or stderr. Kind::Io if that fails; fail() of the command line does not treat a

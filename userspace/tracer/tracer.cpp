@@ -302,15 +302,15 @@ void Tracer::tick() {
         if (taken) {
             const std::vector<int> these = host_tids(taken->counters());
             tids.insert(tids.end(), these.begin(), these.end());
-            until = taken->end_ns + analysis::kWiderNs;
+            until = taken->end_ns + core::kReadingMarginNs;
         } else {
             state.unreadable.note(group.tgid, group.comm, taken.error());
         }
         state.feed(event::Reading{group.host_tgid, std::move(taken)});
     }
     if (until != 0) {
-        // All records sent until kWiderNs after the last reading must be here before any reading is compared, and sums
-        // as they are then.
+        // All records sent until kReadingMarginNs after the last reading must be here before any reading is compared,
+        // and sums as they are then.
         source.wait_until(until);
         if (state.options.counting) {
             state.take_records();
@@ -386,7 +386,7 @@ void Tracer::State::stop() {
     if (unwinding) feed_stacks(unwinding->finish());
     feed(event::Stop{moment()});
     if (unreadable.size() > 0)
-        spdlog::warn("{} process{} could not be read at all times; {} readings failed", unreadable.size(),
+        spdlog::warn("{} process{} could not be read for a part of the time; {} readings failed", unreadable.size(),
                      unreadable.size() == 1 ? "" : "es", analyzer.readings_failed());
 }
 

@@ -38,9 +38,7 @@ class Tracer {
         /// As SnapshotterOptions::stop_waiting.
         std::function<bool()> stop_waiting = {};
         core::ThreadChoice threads;
-        /// Ticks also contain what only a screen shows: the last flushes or folds, and each task's faults since its
-        /// last flush.
-        bool for_screen = false;
+        bool for_screen = false;  ///< as AnalyzerOptions::for_screen
         /// Receives the ticks and, if it needs_records(), the records. Must outlive the tracer; may be null.
         analysis::TraceObserver *observer = nullptr;
     };

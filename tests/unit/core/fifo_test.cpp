@@ -27,7 +27,7 @@ TEST(Fifo, KeepsOrderAndNumbers) {
             same.push_back(i);
             ++pushed;
         } else {
-            EXPECT_EQ(fifo.first_number(), popped);
+            EXPECT_EQ(fifo.next_number() - fifo.size(), popped);
             EXPECT_EQ(*fifo.front(), same.front());
             EXPECT_EQ(*fifo.pop(), same.front());
             same.pop_front();
