@@ -491,7 +491,7 @@ class Damaged(unittest.TestCase):
                 self.assertEqual(ran.status, 0, ran.err)
                 documents = ran.documents()
                 self.assertLess(len(documents), whole)
-                self.assertTrue(any('cannot read it: Input/output error' in row['reason'] for row in documents if row.get('type') == 'missing'),
+                self.assertTrue(any('it cannot be read: Input/output error' in row['reason'] for row in documents if row.get('type') == 'missing'),
                                 documents[-3:])
         ran = rsslag('export', classic, prefix=[*strace, 'inject=pread64:error=EIO'])
         assert_one_error_line(self, ran, 1)

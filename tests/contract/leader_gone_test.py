@@ -146,7 +146,7 @@ class Headless(TracingTest):
         self.assertEqual({int(kb) for kb in said.values()}, {0}, said)
         sentence = snapshot(self.pid).lines[0]
         self.assertRegex(sentence, rf'^/proc/{self.pid}/stat says 0 kB, and so do ps, top and htop; this process holds '
-                         r'[\d,]+ kB: its main thread has ended, and they read its files')
+                         r'[\d,]+ kB: its main thread has ended, so that its files show no memory')
 
     def test_it_is_found_by_its_name_its_program_and_its_executable(self):
         self.assertIn(self.pid, self.pids('--comm', NAME))
@@ -306,7 +306,7 @@ class NoMemory(TracingTest):
             self.assertEqual((ran.status, ran.out), (3, ''), ran)
             self.assertIn(f'process {pid} has no memory: it is a zombie', ran.err)
             ran = snapshot('--comm', 'rsslag-zombie')
-            self.assertEqual((ran.status, ran.err), (3, 'rsslag: no process matches\n'), ran)
+            self.assertEqual((ran.status, ran.err), (3, 'rsslag: no process matches; run rsslag top to list the processes\n'), ran)
         finally:
             os.waitpid(pid, 0)
 

@@ -199,7 +199,7 @@ class Matching(TracingTest):
 
     def check(self, *words):
         with tempfile.TemporaryDirectory() as directory, Live(*JSONL, '--events', '--interval', '1h', *words) as trace:
-            self.assertIn('nothing matches yet', trace.complaint())
+            self.assertIn('no process matches yet', trace.complaint())
             with subprocess.Popen([lifecycle(), 'touch', f'{directory}/pages', '1', '10', '10', '10'], stdin=subprocess.PIPE,
                                   stdout=subprocess.DEVNULL) as process:
                 # The line is written after its counters have been read.
@@ -222,7 +222,7 @@ class Matching(TracingTest):
                 Live(*JSONL, *ROOMY, '--interval', '1h', '--comm', 'lifecycle-brief') as trace:
             brief = Path(directory, 'lifecycle-brief')
             brief.symlink_to(lifecycle())
-            self.assertIn('nothing matches yet', trace.complaint())
+            self.assertIn('no process matches yet', trace.complaint())
             pids = []
             for _ in range(count):
                 with subprocess.Popen([brief, 'touch', f'{directory}/pages', '1', '10', '10', '10'], stdin=subprocess.DEVNULL,

@@ -152,7 +152,7 @@ class Absent(TracingTest):
                     trace.document(lambda tick, pid=pid: tick['pid'] == pid)
                 pids.append(pid)
                 said += trace.complaint(1 + round_)
-                self.assertRegex(said.splitlines()[-1], 'waiting for the next$')
+                self.assertRegex(said.splitlines()[-1], 'waiting for the next one$')
             trace.signal(signal.SIGINT)
             ticks, summary = assert_trace(self, trace.finish(), attributed=False, said=said)
         self.assertEqual([tick['pid'] for tick in ticks if tick['state'] == 'exited'], pids)

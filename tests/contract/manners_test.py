@@ -54,9 +54,9 @@ class Words(unittest.TestCase):
                                (('live', '--format', 'json', '1'), '--format json is not valid; did you mean jsonl?'),
                                (('top', '--sort', 'size'), '--sort size is not valid; use lag, exact, cached or name'),
                                (('serve', '--by', 'x'), '--by x is not valid; use comm, exe, user, cgroup or unit'),
-                               (('top', '--rows', 'x'), '--rows x is not valid; use a number'),
-                               (('top', '--rows', '-1'), '--rows -1 is not valid; use a number'),
-                               (('snapshot', '--repeat', '0', '1'), '--repeat 0 is not valid; use a number from 1 to 1000000'),
+                               (('top', '--rows', 'x'), '--rows x is not valid; use an integer of 0 or more'),
+                               (('top', '--rows', '-1'), '--rows -1 is not valid; use an integer of 0 or more'),
+                               (('snapshot', '--repeat', '0', '1'), '--repeat 0 is not valid; use an integer from 1 to 1000000'),
                                (('live', '--mode'), '--mode requires a value: {events,counts}; see rsslag live --help'),
                                (('snapshot', '-p'), '--pid requires a value: PID; see rsslag snapshot --help')):
             self.assertEqual(self.refused(*words), f'rsslag: {message}\n')

@@ -165,7 +165,7 @@ class Frames(unittest.TestCase):
             text = rsslag('maps', '--pages', '--limit', '100', str(held.pid))
         self.assertLessEqual(report['entries_read'], 100)
         self.assertTrue(any('limit' in omission['reason'] for omission in report['omitted']))
-        self.assertTrue(any(line.startswith('left out: ') and 'limit' in line for line in text.lines), text)
+        self.assertTrue(any(line.startswith('omitted: ') and 'limit' in line for line in text.lines), text)
 
     @needs_overcommit
     def test_sixteen_tebibytes_reserved_are_no_long_walk(self):

@@ -207,7 +207,7 @@ class Machine(unittest.TestCase):
         (user,) = [user for user in document['processes'] if held.pid in user['pids']]
         self.assertEqual(user['pids'], sorted([held.pid, lodger]))
         self.assertIn({'pids': user['pids'], 'comm': user['comm'], 'total_kb': user['total_kb']}, document['shared_mm'])
-        (line,) = [line for line in text.lines if line.startswith('one memory, counted once: ')]
+        (line,) = [line for line in text.lines if line.startswith('shared address spaces, each counted once: ')]
         if len(document['shared_mm']) <= 5:
             self.assertIn('+'.join(map(str, user['pids'])), line)
         self.assertEqual(document['maybe_shared_mm'], [])
@@ -225,7 +225,7 @@ class Machine(unittest.TestCase):
         self.assertEqual([user['pids'] for user in document['processes'] if set(pids) & set(user['pids'])],
                          [[pid] for pid in pids])
         self.assertIn({'pid': pids[1], 'like': pids[0], 'total_kb': of[pids[1]]}, document['maybe_shared_mm'])
-        self.assertTrue(any(line.startswith('~ each counted, although they may share one mm with another (kcmp: ')
+        self.assertTrue(any(line.startswith('~ each is counted, but may share an mm with another one (kcmp: ')
                             for line in text.lines), text)
 
     def test_shmem_that_no_process_maps_is_shown(self):

@@ -324,7 +324,7 @@ class Peak(TracingTest):
         size = r'[\d,]+ kB( to [\d,]+ kB)?'
         for condition, value, limit in (('peak_rss<1MiB', size, r'>= 1 MiB, by [\d,]+ kB'), ('peak_lag<0', size, r'>= 0(, by [\d,]+ kB)?'),
                                         ('peak_cached<0', size, r'>= 0(, by [\d,]+ kB)?'), ('growth<1MiB', size, r'>= 1 MiB, by [\d,]+ kB'),
-                                        ('lag%>99', rf'-?[\d.]+ % \({size} of {size}\)', r'<= 99 %, by [\d.]+ points'),
+                                        ('lag%>99', rf'-?[\d.]+ % \({size} of {size}\)', r'<= 99 %, by [\d.]+ percentage points'),
                                         ('tree.peak_rss<1MiB', size, r'>= 1 MiB, by [\d,]+ kB')):
             # Both commands print the same text; one of them is enough.
             command = ('live', '--format', 'csv')
@@ -358,7 +358,7 @@ class Peak(TracingTest):
                 file = ('-o', f'{directory}/x.rsslag') if command[0] == 'record' else ()
                 with begun([contract.binary, *command, *file, '--comm', 'nobody-has-this', '--assert', 'peak_rss<1GiB'],
                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=contract.environment()) as process:
-                    self.assertIn('nothing matches yet', process.stderr.readline())
+                    self.assertIn('no process matches yet', process.stderr.readline())
                     process.send_signal(signal.SIGINT)
                     _, err = process.communicate(timeout=contract.TIMEOUT)
                     self.assertEqual((process.returncode, err.splitlines()[-1]), (3, 'rsslag: no process matched'), err)

@@ -112,12 +112,12 @@ class Recorded(TracingTest):
             self.skipTest('nothing is cached')
         self.assertTrue(report['peak_lag']['approximate'])
         self.assertTrue(report['processes'][0]['extremes_approximate'])
-        self.assertRegex(self.text(), r'peak lag ~.*; sums of --mode counts hide changes that cancel')
+        self.assertRegex(self.text(), r'peak lag ~.*; --mode counts records sums, in which opposite changes cancel')
         for command in (('report', self.file), ('live', '--mode', 'counts', '--', 'true')):
             for figure in ('peak_lag', 'peak_cached'):
                 ran = rsslag(command[0], '--assert', f'{figure}<1GiB', *command[1:])
                 self.assertEqual(ran.status, 1, ran)
-                self.assertRegex(ran.err, rf"'{figure}<1GiB' does not hold: {figure} is ~[\d,]+ kB \(sums of --mode counts ")
+                self.assertRegex(ran.err, rf"'{figure}<1GiB' does not hold: {figure} is ~[\d,]+ kB \(--mode counts records sums")
 
     def test_many_ended_threads_share_a_row(self):
         report = self.record('for _ in range(200): in_thread(lambda: touch(3))\n')

@@ -77,7 +77,7 @@ class OnTheScreen(unittest.TestCase):
                 self.assertLess(cpu, seconds * 2)
                 self.assertEqual(pane.state(), '0 1')
                 if status == 2:
-                    self.assertRegex(said, r'^rsslag: .* holds far more than its size allows: ')
+                    self.assertRegex(said, r'^rsslag: .* contains far more than its size allows: ')
                 file.unlink()
 
     @unittest.skipUnless(ALL, 'set RSSLAG_TEST_BUDGETS to test a dense recording')
@@ -85,7 +85,7 @@ class OnTheScreen(unittest.TestCase):
         pane = self.pane(self.busy(4, MOST_PAYLOAD - 4096))
         status, _, _, said = self.ended(pane, 240)
         self.assertEqual((status, pane.state()), (2, '0 1'))
-        self.assertRegex(said, r'^rsslag: .* holds far more than its size allows: reading it takes too long')
+        self.assertRegex(said, r'^rsslag: .* contains far more than its size allows: reading it takes too long')
 
     def busy(self, chunks, room):
         """One tick, then items that take seconds to read and yield no event."""

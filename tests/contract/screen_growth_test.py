@@ -72,10 +72,10 @@ class Growth(TracingTest):
         self.assertEqual(grew, sum(rows.values()), text)
         # The last fold of its CPU may include a page of it.
         self.assertLessEqual(rows['shmem'], 8192)
-        self.assertGreaterEqual(rows['shmem'] + rows.get('(not settled yet)', 0), 8192, text)
+        self.assertGreaterEqual(rows['shmem'] + rows.get('(mapping not known yet)', 0), 8192, text)
         # The last batches of the CPUs may not be settled before their next records.
-        self.assertGreaterEqual(rows['no fault: populated'] + rows.get('(not settled yet)', 0), 4096, text)
-        self.assertLess(abs(rows.get('(not settled yet)', 0)), 1024)
+        self.assertGreaterEqual(rows['no fault: populated'] + rows.get('(mapping not known yet)', 0), 4096, text)
+        self.assertLess(abs(rows.get('(mapping not known yet)', 0)), 1024)
         self.assertNotIn('no record reports this', rows)
         # That thread's faults are the shared pages, plus its stack and what Python allocates for it.
         (by_thread,) = re.findall(r'([\d,]+) +\d+ worker-07', text)

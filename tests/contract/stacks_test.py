@@ -254,7 +254,7 @@ class Refused(unittest.TestCase):
     def test_a_recording_without_stacks(self):
         file = str(contract.ROOT / 'docs' / 'recordings' / 'classic-6.1.rsslag')
         ran = rsslag('report', '--stacks', file)
-        self.assertEqual(ran.out, 'no stacks were recorded: use rsslag record --stacks\n')
+        self.assertEqual(ran.out, 'the recording has no stacks; record it with rsslag record --stacks\n')
         document = json.loads(rsslag('report', '--stacks', '--json', file).out)
         assert_valid(self, 'report', document)
         self.assertEqual((document['sampling'], document['stacks']), (None, None))

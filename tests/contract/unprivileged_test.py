@@ -208,7 +208,7 @@ class Unprivileged(unittest.TestCase):
                 ran = as_nobody('live', '--duration', '10ms', *args, str(pid))
                 self.assertEqual(ran.status, 0, ran)
                 self.assertEqual(ran.err.splitlines()[1:],
-                                 [f'rsslag: ignored without BPF: {names}'] if names else [], ran)
+                                 [f'rsslag: these options have no effect without BPF: {names}'] if names else [], ran)
 
     def test_live_as_csv(self):
         with few_pages() as pid:

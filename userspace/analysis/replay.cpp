@@ -85,8 +85,8 @@ bool Replay::State::overfull() {
     constexpr std::size_t kMostWaiting = std::size_t{96} << 20;
     if (analyzer.waiting_bytes() <= kMostWaiting) return false;
     if (!std::exchange(cut, true)) {
-        missing.push_back({"too many records without a watermark: the rest is not read", analyzer.last_moment().t_ns,
-                           std::nullopt, std::nullopt});
+        missing.push_back({"too many records between two progress marks: the rest is not read",
+                           analyzer.last_moment().t_ns, std::nullopt, std::nullopt});
     }
     return true;
 }

@@ -23,7 +23,7 @@ Run add_completion(CLI::App &app, const Common &common) {
                                    : *shell == "fish" ? kFishCompletion
                                                       : nullptr;
         if (script == nullptr && (!shell->empty() || common.command.empty())) {
-            return fail({core::Kind::BadInput, "no supported shell given", 0, "use bash, zsh or fish"});
+            return fail({core::Kind::BadInput, "a supported shell must be given", 0, "use bash, zsh or fish"});
         }
         return print(script != nullptr ? script : offer_text(offer(app, common.command)));
     };

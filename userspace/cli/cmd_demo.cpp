@@ -131,7 +131,7 @@ int demonstrate(const DemoOptions &options, const documents::TextStyle &style) {
 
 Run add_demo(CLI::App &app, const Common &common) {
     auto options = std::make_shared<DemoOptions>();
-    CLI::App *const command = app.add_subcommand("demo", "Built-in workloads that lag");
+    CLI::App *const command = app.add_subcommand("demo", "Run built-in workloads that lag");
     command->add_option("NAME", options->name,
                         "The workload; default: the one that lags most under this kernel's scheme");
     command->add_flag("--list", options->list, "List all workloads");
@@ -144,7 +144,7 @@ Run add_demo(CLI::App &app, const Common &common) {
     command->add_option("--for", options->typed.time, "Like --hold, but print nothing and end after this time");
     command->add_flag("--json", options->json, "Print the snapshot as JSON (rsslag.snapshot/2)");
     return [options, &common] {
-        if (!common.command.empty()) return fail({Kind::BadInput, "demo takes no -- CMD", 0, ""});
+        if (!common.command.empty()) return fail({Kind::BadInput, "demo takes no -- CMD", 0, "remove -- CMD"});
         if (options->list) return list_workloads();
         if (const core::Status parsed = parse_times(*options); !parsed) return fail(parsed.error());
         const auto style = terminal::text_style(common.unit, common.color);

@@ -16,7 +16,7 @@ Run add_doctor(CLI::App &app, const Common &common) {
         app.add_subcommand("doctor", "Check what this kernel and this user can do, and what is missing");
     command->add_flag("--json", *json, "Print JSON (rsslag.doctor/1)");
     return [json, &common] {
-        if (!common.command.empty()) return fail({core::Kind::BadInput, "doctor takes no -- CMD", 0, ""});
+        if (!common.command.empty()) return fail({core::Kind::BadInput, "doctor takes no -- CMD", 0, "remove -- CMD"});
         const core::DoctorReport report = system::diagnose();
         if (const core::Status dropped = system::keep_only({}); !dropped) return fail(dropped.error());
         const int written = print(*json ? documents::doctor_json(report) : documents::doctor_text(report));

@@ -46,7 +46,7 @@ Status check(const ExportOptions &options) {
     if (options.format == "sqlite")
         return Error{Kind::BadInput, "cannot write a database to stdout", 0, "name a file with -o"};
     if ((options.format == "perfetto" || options.format == "pprof") && isatty(STDOUT_FILENO) == 1)
-        return Error{Kind::BadInput, "refusing to write binary data to a terminal", 0, "name a file with -o"};
+        return Error{Kind::BadInput, "cannot write binary data to a terminal", 0, "name a file with -o"};
     return core::success();
 }
 

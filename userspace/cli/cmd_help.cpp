@@ -14,7 +14,7 @@ Run add_help(CLI::App &app, const Common &common) {
     CLI::App *const command = app.add_subcommand("help", "List the commands, or the options and examples of COMMAND");
     command->add_option("COMMAND", *name, "Same as rsslag COMMAND --help");
     return [name, &app, &common] {
-        if (!common.command.empty()) return fail({core::Kind::BadInput, "help takes no -- CMD", 0, ""});
+        if (!common.command.empty()) return fail({core::Kind::BadInput, "help takes no -- CMD", 0, "remove -- CMD"});
         // App::help() would print the help of the parsed command, which is `help`.
         if (name->empty()) return print(app.get_formatter()->make_help(&app, "rsslag", CLI::AppFormatMode::Normal));
         const CLI::App *const named = command_named(app, *name);
@@ -25,7 +25,7 @@ Run add_help(CLI::App &app, const Common &common) {
 Run add_version(CLI::App &app, const Common &common) {
     app.add_subcommand("version", "Same as --version: the build, and the versions of schemas and formats");
     return [&common] {
-        if (!common.command.empty()) return fail({core::Kind::BadInput, "version takes no -- CMD", 0, ""});
+        if (!common.command.empty()) return fail({core::Kind::BadInput, "version takes no -- CMD", 0, "remove -- CMD"});
         return print(version_text());
     };
 }

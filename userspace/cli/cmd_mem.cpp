@@ -67,7 +67,7 @@ int mem(const MemOptions &options, const documents::TextStyle &style) {
 Run add_mem(CLI::App &app, const Common &common) {
     auto options = std::make_shared<MemOptions>();
     CLI::App *const command =
-        app.add_subcommand("mem", "Memory of all processes by program, user, cgroup or file, without double counting");
+        app.add_subcommand("mem", "Sum the memory of all processes by program, user, cgroup or file");
     command->add_option("--by", options->by, "Group by program, user, cgroup or file")->capture_default_str();
     command->add_option("-u,--user", options->user, "Only processes of a user (name or number; the real UID)");
     command->add_flag("--each", options->each, "Also list the processes of each row");

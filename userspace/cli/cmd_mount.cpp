@@ -54,7 +54,7 @@ int ended(const core::Status &status) {
 Run add_mount(CLI::App &app, const Common &common) {
     auto typed = std::make_shared<Typed>();
     CLI::App *const command =
-        app.add_subcommand("mount", "Provide exact RSS as files that any user may read, until umount");
+        app.add_subcommand("mount", "Create files that show the exact RSS to any user, until umount");
     command->add_option("DIR", typed->directory, "The mount point: an empty directory, or a new one")
         ->capture_default_str()
         ->check(path);
@@ -67,7 +67,7 @@ Run add_mount(CLI::App &app, const Common &common) {
         "--group", [typed](const std::string &group) { typed->group = group; },
         "Group of the files, by name or number; the default mode is then 0440");
     return [typed, &common] {
-        if (!common.command.empty()) return fail(bad("mount takes no -- CMD", ""));
+        if (!common.command.empty()) return fail(bad("mount takes no -- CMD", "remove -- CMD"));
         const auto options = options_of(*typed);
         return options ? ended(system::mount_files(*options)) : fail(options.error());
     };
@@ -75,10 +75,10 @@ Run add_mount(CLI::App &app, const Common &common) {
 
 Run add_umount(CLI::App &app, const Common &common) {
     auto directory = std::make_shared<std::string>(kDirectory);
-    CLI::App *const command = app.add_subcommand("umount", "Unmount the files of mount and unload their BPF programs");
+    CLI::App *const command = app.add_subcommand("umount", "Remove the files of mount, and their BPF programs");
     command->add_option("DIR", *directory, "The mount point")->capture_default_str()->check(path);
     return [directory, &common] {
-        if (!common.command.empty()) return fail(bad("umount takes no -- CMD", ""));
+        if (!common.command.empty()) return fail(bad("umount takes no -- CMD", "remove -- CMD"));
         return ended(system::unmount_files(*directory));
     };
 }

@@ -149,7 +149,7 @@ Run add_serve(CLI::App &app, const Common &common) {
         ->capture_default_str();
     command->add_option("--top", options->most, "At most this many groups; the rest are summed as \"other\"")
         ->capture_default_str();
-    command->add_option("--max-age", options->max_age, "Answer all requests within this time from one reading")
+    command->add_option("--max-age", options->max_age, "Use one reading for all requests within this time")
         ->capture_default_str();
     command->add_option("--trace", options->traced,
                         "Also trace processes whose name matches this glob: updates, faults, flushes");

@@ -285,7 +285,7 @@ int snapshot_targets(const SnapshotOptions &options, const documents::TextStyle 
 int snapshot_command(const std::vector<std::string> &argv, const SnapshotOptions &options,
                      const documents::TextStyle &style) {
     if (!options.targets.empty()) {
-        return fail({core::Kind::BadInput, "targets and -- CMD cannot be combined", 0, ""});
+        return fail({core::Kind::BadInput, "targets and -- CMD cannot be combined", 0, "remove the targets or -- CMD"});
     }
     auto command = system::Command::prepare(argv, options.as_root);
     if (!command) return fail(command.error()), kCommandFailed;
@@ -297,7 +297,7 @@ int snapshot_command(const std::vector<std::string> &argv, const SnapshotOptions
     if (!started) return fail(started.error()), system::shell_status(started.error());
     if (const auto ended = command->wait(options.delay, stop)) {
         terminal::print_error(
-            fmt::format("the command ended with status {} before it could be read after {}; use a shorter --delay",
+            fmt::format("the command ended with status {} before the --delay of {} had passed; use a shorter --delay",
                         *ended, options.typed.delay));
         return options.check && *ended == kDone ? kDoesNotHold : *ended;
     }
@@ -320,7 +320,7 @@ int snapshot_command(const std::vector<std::string> &argv, const SnapshotOptions
 Run add_snapshot(CLI::App &app, const Common &common) {
     auto options = std::make_shared<SnapshotOptions>();
     CLI::App *const command =
-        app.add_subcommand("snapshot", "Take one exact reading: the real RSS, and why the reported one lags");
+        app.add_subcommand("snapshot", "Take one exact reading: the exact RSS, and why the reported RSS lags");
     add_target_options(*command, options->targets);
     command->add_flag("--json", options->json, "Print JSON (rsslag.snapshot/2), one document per line");
     command->add_flag("--no-walk", options->no_walk, "Never read smaps: counters only");

@@ -101,7 +101,7 @@ Status print_tables(session::TopSession &top, const TopOptions &options, const d
 
 Run add_top(CLI::App &app, const Common &common) {
     auto options = std::make_shared<TopOptions>();
-    CLI::App *const command = app.add_subcommand("top", "All processes, by lag");
+    CLI::App *const command = app.add_subcommand("top", "List all processes by lag");
     command->add_flag("--once", options->once, "Print one table and exit");
     CLI::Option *const json =
         command->add_flag("--json", options->json, "Print JSON (rsslag.top/1), one line per table");

@@ -43,8 +43,8 @@ std::string unread_text(const std::vector<core::FailedTarget> &unread) {
     std::string pids;
     for (std::size_t i = 0; i < std::min(unread.size(), kMost); ++i)
         pids += fmt::format(" {}", unread[i].pid);
-    return fmt::format("{} processes were not read:{}{}: {}", unread.size(), pids, unread.size() > kMost ? " ..." : "",
-                       unread.front().reason);
+    return fmt::format("{} processes were not read:{}{}; the reason for the first: {}", unread.size(), pids,
+                       unread.size() > kMost ? " ..." : "", unread.front().reason);
 }
 
 }  // namespace rsslag::cli

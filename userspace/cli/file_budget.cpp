@@ -109,7 +109,7 @@ std::string FileBudget::names() const {
 }
 
 core::Error FileBudget::refusal(const std::string &why) const {
-    return {core::Kind::BadInput, fmt::format("{} holds far more than its size allows: {}", names(), why), 0,
+    return {core::Kind::BadInput, fmt::format("{} contains far more than its size allows: {}", names(), why), 0,
             "name a recording that rsslag wrote, or use a faster machine"};
 }
 

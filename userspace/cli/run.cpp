@@ -74,7 +74,7 @@ int run(int argc, char **argv) {
     bool has_command = false;
     std::vector<std::string> arguments = split(argc, argv, common.command, has_command);
     common.arguments = arguments;
-    CLI::App app("Shows why the RSS of a process is wrong in ps and top, and the exact RSS", "rsslag");
+    CLI::App app("Show the exact RSS of processes, and why the RSS in ps and top can be wrong", "rsslag");
     app.formatter(std::make_shared<HelpText>());
     app.fallthrough();
     app.require_subcommand(0, 1);  // checked below: an unexpected argument is reported first

@@ -57,7 +57,7 @@ Status parse_limit(session::TraceOptions &options) {
 Status parse_buffers(session::TraceOptions &options) {
     const std::string &ring = options.typed.ring, &memory = options.typed.memory;
     if (!ring.empty() && !memory.empty())
-        return Error{Kind::BadInput, "--ring and --memory exclude each other", 0, "remove one of them"};
+        return Error{Kind::BadInput, "--ring and --memory cannot be combined", 0, "remove one of them"};
     if (!ring.empty()) {
         const auto size = parse_size_of("--ring", ring, 4096, std::uint64_t{1} << 30, "use 4K to 1024M");
         if (!size) return size.error();
@@ -120,7 +120,7 @@ Status parse(session::TraceOptions &options) {
 
 void add_buffer_options(CLI::App &command, session::TraceOptions &options) {
     command.add_option("--ring", options.typed.ring, "Size of each ring buffer: 512K, 8M; by default 2M or less");
-    command.add_option("--memory", options.typed.memory, "Limit of all ring buffers together; by default 64M");
+    command.add_option("--memory", options.typed.memory, "Limit of all ring and update buffers; by default 64M");
 }
 
 void add_trace_options(CLI::App &command, session::TraceOptions &options) {
@@ -145,7 +145,7 @@ void add_trace_options(CLI::App &command, session::TraceOptions &options) {
     command.add_option(
         "--max-size", options.typed.max_size,
         "Limit a recording to its newest part: 64M, 1G. FILE is the newest segment, FILE.0000, FILE.0001 … "
-        "are the ones before it");
+        "are older segments");
     command.add_flag("--force", options.force, "Let a recording replace an existing file");
     command.add_flag("--as-root", options.as_root, "With -- CMD under sudo: run CMD as root");
 }

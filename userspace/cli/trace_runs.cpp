@@ -93,7 +93,7 @@ Status lend_terminal(const session::TraceOptions &options, const session::TickWr
 
 int trace_targets(const session::TraceOptions &options, session::TickWriter &writer) {
     if (options.targets.empty()) {
-        return fail({Kind::BadInput, "no target given", 0, "use PID, --comm, --cgroup, -u or -- CMD"});
+        return fail({Kind::BadInput, "no target given", 0, "use a PID, -p, --comm, --cgroup, -u, or -- CMD"});
     }
     auto targets = system::resolve(options.targets);
     const bool none = !targets && targets.error().kind == Kind::Gone && session::has_pattern(options.targets);
@@ -125,7 +125,7 @@ int trace_targets(const session::TraceOptions &options, session::TickWriter &wri
 
 int trace_command(const std::vector<std::string> &argv, const session::TraceOptions &options,
                   session::TickWriter &writer, CommandEnd *end) {
-    if (!options.targets.empty()) return fail({Kind::BadInput, "targets and -- CMD cannot be combined", 0, ""});
+    if (!options.targets.empty()) return fail({Kind::BadInput, "targets and -- CMD cannot be combined", 0, "use one"});
     std::optional<terminal::CommandTerminal> terminal;
     if (const Status lent = lend_terminal(options, writer, terminal); !lent) return fail(lent.error()), kCommandFailed;
     auto command = system::Command::prepare(argv, options.as_root, terminal ? terminal->command_side() : -1);

@@ -37,7 +37,7 @@ OtherReaders other_readers(const Calibration &calibration) {
     if (statm == Truth::Flushed && status == Truth::Exact) {
         return {", and so do top and htop;", "; status (ps) is exact on this kernel"};
     }
-    return {",", "; whether statm and status (ps, top, htop) lag too could not be calibrated"};
+    return {",", "; it is not known whether statm and status (ps, top, htop) lag, too"};
 }
 
 std::string where(const Finding &finding, Scheme scheme) {
@@ -68,7 +68,8 @@ std::string hidden_part(const Finding &finding, Pages lag, const Machine &machin
 /// stat, statm and status of a main thread that has ended all show no memory, whatever the calibration.
 std::string of_ended_leader(const Finding &finding, const Machine &machine, PagesText text, std::string_view holds) {
     std::string whole = fmt::format(
-        "/proc/{}/stat says {}, and so do ps, top and htop; {}: its main thread has ended, and they read its files",
+        "/proc/{}/stat says {}, and so do ps, top and htop; {}: its main thread has ended, so that its files show no "
+        "memory",
         finding.pid, text(*finding.stat, machine.page_size), holds);
     const Pages lag = finding.exact_rss - clamped_rss(finding.flushed);
     const std::string_view mark = finding.verdict == Verdict::Moving ? "~" : "";
@@ -110,10 +111,10 @@ std::string sentence(const Finding &finding, const Machine &machine, const Calib
     }
     if (finding.leader_gone && finding.stat->n == 0) return of_ended_leader(finding, machine, text, holds);
     if (finding.verdict == Verdict::Moving && finding.cachers == 0) {
-        return fmt::format("{}, {}: it changed while it was read.", stat, holds);
+        return fmt::format("{}, and {}: it changed while it was read.", stat, holds);
     }
     if (finding.verdict != Verdict::Moving && *finding.stat != clamped_rss(finding.flushed)) {
-        return fmt::format("{}, {}: stat shows neither what is flushed ({}) nor what is exact.", stat, holds,
+        return fmt::format("{}, and {}: stat shows neither what is flushed ({}) nor what is exact.", stat, holds,
                            text(clamped_rss(finding.flushed), machine.page_size));
     }
     const OtherReaders others = other_readers(calibration);

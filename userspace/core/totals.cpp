@@ -24,9 +24,9 @@ std::string missed_text(const Totals &totals) {
     if (!totals.not_traced_reason) return text;
     const std::uint64_t not_traced = totals.processes_not_traced;
     text += text.empty() ? "" : ", ";
-    text += not_traced == 0
-                ? "processes that match may be missing"
-                : fmt::format("{} {} not traced at all times", processes(not_traced), not_traced == 1 ? "was" : "were");
+    text += not_traced == 0 ? "processes that match may be missing"
+                            : fmt::format("{} {} traced for only a part of the time", processes(not_traced),
+                                          not_traced == 1 ? "was" : "were");
     text += ": " + *totals.not_traced_reason;
     return text;
 }

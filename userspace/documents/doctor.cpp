@@ -102,12 +102,12 @@ std::string doctor_text(const DoctorReport &report) {
     row("scheme",
         fmt::format("{} ({})", report.scheme ? core::name(*report.scheme) : "unknown", report.scheme_evidence));
     row("CPUs", fmt::format("{} online, {} possible", report.machine.cpus_online, report.machine.cpus_possible));
-    if (const auto batch = report.machine.batch()) row("batch", fmt::format("{} pages a CPU and member", *batch));
+    if (const auto batch = report.machine.batch()) row("batch", fmt::format("{} pages per CPU and member", *batch));
     row("page size", fmt::format("{} bytes", report.machine.page_size.bytes));
     row("BTF", report.btf.value_or(false) ? "yes" : "no");
     row("task iterator", !report.task_iterator.value_or(false)           ? "no"
                          : report.task_iterator_by_group.value_or(false) ? "yes, the kernel filters by process"
-                                                                         : "yes, over all tasks");
+                                                                         : "yes, without a filter");
     for (const DoctorReport::Item &hook : report.hooks)
         row(hook.name, hook.usable ? "usable" : hook.reason);
     for (const DoctorReport::Item &capability : report.capabilities)
@@ -122,7 +122,7 @@ std::string doctor_text(const DoctorReport &report) {
         row("/proc/PID/stat", meaning(report.calibration->stat));
         row("/proc/PID/statm", fmt::format("{} (top and htop read it)", meaning(report.calibration->statm)));
         row("/proc/PID/status", fmt::format("{} (ps reads it)", meaning(report.calibration->status)));
-        row("", fmt::format("as calibrated just now on a child process, in {:.1f} ms",
+        row("", fmt::format("measured now on a child process, in {:.1f} ms",
                             static_cast<double>(*report.calibration_us) / 1000.0));
     }
     text += '\n';

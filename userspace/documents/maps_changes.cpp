@@ -74,7 +74,7 @@ std::string value_text(const Asserted &asserted) {
 std::string result_text(const Asserted &asserted) {
     if (!asserted.value) return "no baseline for it";
     if (asserted.holds) return core::comparison_text(asserted.assertion, value_text(asserted), *asserted.holds);
-    return fmt::format("{} {}, as pages that others have locked or pinned are not detected", value_text(asserted),
+    return fmt::format("{} {}: pages that other processes have locked or pinned are not detected", value_text(asserted),
                        asserted.assertion.growth ? "between two upper bounds" : "at most");
 }
 

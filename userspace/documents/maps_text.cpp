@@ -138,7 +138,7 @@ void append_sums(Out out, const MappedProcess &process, const Sizes &sizes) {
     row("  private clean", sums.private_clean);
     row("  private dirty", sums.private_dirty);
     if (sums.lazy_free.n > 0) {
-        row("LazyFree", sums.lazy_free, "given up by MADV_FREE: in Rss until reclaimed; a write takes a page back");
+        row("LazyFree", sums.lazy_free, "released by MADV_FREE: in Rss until reclaimed; a write keeps the page");
     }
     if (sums.hugetlb.n > 0) {
         row("hugetlb", sums.hugetlb,
@@ -153,7 +153,7 @@ void append_sums(Out out, const MappedProcess &process, const Sizes &sizes) {
             : "what reclaim can take without a write; pages that an overlay shows again may count twice");
     if (sums.droppable_anon.n > 0) {
         row("  of files", sums.droppable_file, "clean, and locked by no mapping here");
-        row("  anonymous", sums.droppable_anon, "given up by MADV_FREE, or of MAP_DROPPABLE");
+        row("  anonymous", sums.droppable_anon, "released by MADV_FREE, or of MAP_DROPPABLE");
     }
 }
 

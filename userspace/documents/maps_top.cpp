@@ -43,19 +43,19 @@ std::string res_note(const MappedProcess &process, const core::PageSize &page_si
     const Kilobytes missing = page_size.kb(process.reading->verdict.exact.rss() - statm->resident);
     if (missing.n == 0) return note;
     return fmt::format("{}{}{} {} is cached, not yet flushed", note, note.empty() ? "" : "; ",
-                       kb_text({std::abs(missing.n)}), missing.n > 0 ? "more" : "less, whose removal");
+                       kb_text({std::abs(missing.n)}), missing.n > 0 ? "too low: this part" : "too high: its removal");
 }
 
 std::string shr_note(const MappedProcess &process) {
     const procfs::QuadrantSum total = process.quadrants.total();
     const procfs::QuadrantSum &anonymous = process.quadrants[procfs::Quadrant::SharedAnonymous];
-    std::string note = "file + shmem";
+    std::string note = "file + shmem, whether shared or not";
     if (anonymous.resident.n > 0) {
-        note += fmt::format(": {} of it is shared anonymous memory", kb_text(anonymous.resident));
+        note += fmt::format("; {} of it is shared anonymous memory", kb_text(anonymous.resident));
     } else if (total.shmem.n > 0) {
-        note += fmt::format(": {} of it is memory in tmpfs", kb_text(total.shmem));
+        note += fmt::format("; {} of it is memory in tmpfs", kb_text(total.shmem));
     }
-    note += ", shared or not";
+
     return process.reading ? note : fmt::format("{}; {}", note, kBySmaps);
 }
 

@@ -69,7 +69,7 @@ std::string label(UsedBy by, const MemDocument &document) {
             return others ? "page cache that none of these maps" : "page cache that no process maps";
         case UsedBy::Shmem:
             return others ? "shmem and tmpfs that none of these maps" : "shmem and tmpfs that no process maps";
-        case UsedBy::SwapCache: return "swap cache; what of it is mapped counts as anonymous, too";
+        case UsedBy::SwapCache: return "swap cache; its mapped pages also count as anonymous memory";
         case UsedBy::SlabReclaimable: return "slab, reclaimable";
         case UsedBy::SlabUnreclaimable: return "slab, not reclaimable";
         case UsedBy::OtherReclaimable: return "other reclaimable memory of the kernel";
@@ -198,23 +198,24 @@ void append_uncertain(Out out, const memory::Used &used, const MemDocument &docu
     };
     const auto negative = [](const memory::UsedRow &row) { return row.kb && row.kb->n < 0; };
     if (others_exist(document) && used.mapped_by_others)
-        fmt::format_to(out, "of page cache, shmem and tmpfs ~ {} {} are mapped by processes that were not read\n",
+        fmt::format_to(out, "~ {} {} of page cache, shmem and tmpfs are mapped by processes that were not read\n",
                        cell(used.mapped_by_others), style.unit);
     const bool mapped_below_0 = others_exist(document) && procfs::or_zero(used.mapped_by_others).n < 0;
     if (mapped_below_0 || std::ranges::any_of(used.rows, negative))
-        fmt::format_to(out,
-                       "below 0: the kernel's counters lag behind each other or count a page twice, or a process freed "
-                       "memory or ended after it was read\n");
+        fmt::format_to(
+            out,
+            "a value is below 0: the kernel's counters lag behind each other or count a page twice, or a process freed "
+            "memory or ended after it was read\n");
     if (used.drift.large)
         fmt::format_to(out,
-                       "during this reading memory in use changed by {} {} (anonymous {}, page cache {}, shmem of it "
-                       "{}): rows with ~ may be off by as much\n",
+                       "memory in use changed by {} {} during this reading (anonymous {}, page cache {}, shmem of it "
+                       "{}): rows with ~ may be wrong by this amount\n",
                        cell(used.drift.in_use), style.unit, cell(used.drift.anon), cell(used.drift.cached),
                        cell(used.drift.shmem));
     if (!used.balloon || used.balloon->n == 0 || document.machine.balloon_in_total == true) return;
     fmt::format_to(out, "a balloon holds {} {}: {}\n", cell(used.balloon), style.unit,
                    document.machine.balloon_in_total ? "MemTotal no longer includes it"
-                                                     : "whether MemTotal still includes it is not known");
+                                                     : "it is not known whether MemTotal still includes it");
 }
 
 ordered_json hugetlb_json(const MemDocument &document) {
@@ -261,7 +262,8 @@ std::string sharing_text(const MemDocument &document, const TextStyle &style) {
         if (user.pids.size() > 1) sharing.push_back(&user);
     }
     if (!sharing.empty()) {
-        fmt::format_to(out, "one memory, counted once: {}\n", some_of(sharing, [&](const procfs::User *user) {
+        fmt::format_to(out, "shared address spaces, each counted once: {}\n",
+                       some_of(sharing, [&](const procfs::User *user) {
                            std::string pids = fmt::format("{}", fmt::join(user->pids, "+"));
                            return pids + " " + core::printable(user->comm, style.utf8) + " " + cell(user->use.pss);
                        }));
@@ -271,7 +273,7 @@ std::string sharing_text(const MemDocument &document, const TextStyle &style) {
     for (const memory::Undecided &one : document.undecided)
         twice += one.pss;
     const std::size_t count = document.undecided.size();
-    fmt::format_to(out, "~ each counted, although they may share one mm with another ({}): {} process{}, {} {}: {}\n",
+    fmt::format_to(out, "~ each is counted, but may share an mm with another one ({}): {} process{}, {} {}: {}\n",
                    document.why_undecided, count, count == 1 ? "" : "es", cell(twice), style.unit,
                    some_of(document.undecided,
                            [](const memory::Undecided &one) { return fmt::format("{} like {}", one.pid, one.like); }));

@@ -139,7 +139,9 @@ std::string pages_text(const PagesReport &report, const TextStyle &style) {
     const PageCounts total = report.total();
     append_counts(out, total);
     fmt::format_to(out, "  sum: exclusive + shared = pages = Rss\n");
-    fmt::format_to(out, "HUGE: mapped by huge entries (smaps). LARGE: of folios of more than a page (kpageflags)\n");
+    fmt::format_to(out,
+                   "HUGE: mapped by huge entries (smaps). LARGE: of folios of more than a page (kpageflags).\n"
+                   "APART: present, but in no counter: hugetlb pages, and memory of devices and the kernel.\n");
     fmt::format_to(out, "{} entries by {} in {} us\n",
                    core::with_thousands(static_cast<std::int64_t>(report.entries_read)),
                    report.scans ? "PAGEMAP_SCAN and pagemap" : "pagemap", report.took_us);
@@ -155,7 +157,7 @@ std::string pages_text(const PagesReport &report, const TextStyle &style) {
     for (const PagesOmission &omission : report.omitted)
         ++reasons[omission.reason];
     for (const auto &[reason, mappings] : reasons)
-        fmt::format_to(out, "left out: {} mapping{}, {}\n", mappings, mappings == 1 ? "" : "s", reason);
+        fmt::format_to(out, "omitted: {} mapping{}: {}\n", mappings, mappings == 1 ? "" : "s", reason);
     return text;
 }
 

@@ -76,7 +76,7 @@ std::string finding(const ProcDocument &document, const ProcReading &reading, co
                                    pages(*reading.exact), core::source_name(reading));
     if (reading.leader_gone) return text + ": its main thread has ended, and with it stat's view of the memory.";
     if (reading.moved) return text + ": it changed while it was read.";
-    if (!reading.lag) return text + "; whether stat lags on this kernel is not known.";
+    if (!reading.lag) return text + "; it is not known whether stat lags on this kernel.";
     if (reading.lag->n == 0) return text + ": nothing is hidden.";
     if (reading.lag->n < 0) return text + fmt::format(": stat still counts {} that are gone.", pages(-*reading.lag));
     return text + fmt::format(": threads or CPUs cache {} of it.", pages(*reading.lag));
@@ -118,9 +118,15 @@ std::string proc_json(const ProcDocument &document) {
     return object.dump() + "\n";
 }
 
+std::string difference_text(Pages difference) {
+    const std::int64_t pages = std::abs(difference.n);
+    return fmt::format("{} page{} {}", core::with_thousands(pages), pages == 1 ? "" : "s",
+                       difference.n > 0 ? "more" : "fewer");
+}
+
 std::string proc_note(const ProcDocument &document) {
-    return "without BPF, values are from /proc: what each thread or CPU caches, and changes between readings, are not "
-           "shown; " +
+    return "without BPF, values are from /proc: it shows neither what each thread or CPU caches nor the "
+           "changes between readings; " +
            document.why_no_bpf;
 }
 
@@ -128,10 +134,9 @@ std::string proc_text(const ProcDocument &document, const ProcReading &reading, 
     std::string text = finding(document, reading, style) + "\n";
     const auto out = std::back_inserter(text);
     const std::optional<Pages> left = residual(reading, document.page_size);
-    const std::string confirmed =
-        left ? fmt::format(", {} sees {}", core::name(reading.walk->file),
-                           left->n == 0 ? "the same" : fmt::format("{} pages more", core::with_thousands(left->n)))
-             : "";
+    const std::string confirmed = left ? fmt::format(", {} sees {}", core::name(reading.walk->file),
+                                                     left->n == 0 ? "the same" : difference_text(*left))
+                                       : "";
     fmt::format_to(out, "BY /proc ALONE{}\n", confirmed);
     fmt::format_to(out, "{} [{}]  {} thread{}  Linux {}\n\n", core::printable(reading.comm, style.utf8), reading.pid,
                    reading.threads_count, reading.threads_count == 1 ? "" : "s",

@@ -238,7 +238,7 @@ std::string ended_text(const Summary &summary) {
     const std::string ended = fmt::format("{}{} address space{} ended", at_least(summary), thousands(summary.ended_mms),
                                           summary.ended_mms == 1 ? "" : "s");
     if (summary.ended_not_at_zero == 0) return ended + ", every counter at 0";
-    return fmt::format("{}, ! {} not at 0", ended, thousands(summary.ended_not_at_zero));
+    return fmt::format("{}, ! {} with a counter other than 0", ended, thousands(summary.ended_not_at_zero));
 }
 
 std::string own_text(const Summary &summary, const TextStyle &style) {

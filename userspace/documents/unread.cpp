@@ -41,10 +41,10 @@ ordered_json status_shows_json(const std::optional<core::Truth> &truth) {
 std::string_view status_shows(const std::optional<core::Truth> &truth) {
     switch (truth.value_or(core::Truth::Unknown)) {
         case core::Truth::Exact: return "exact on this kernel";
-        case core::Truth::Flushed: return "flushed counters only, which lag on this kernel";
+        case core::Truth::Flushed: return "only flushed counters, which lag on this kernel";
         case core::Truth::Unknown: break;
     }
-    return "which may lag on this kernel";
+    return "not known to be exact on this kernel";
 }
 
 std::string unmapped_text(const MapsDocument &document, const memory::UnmappedProcess &process,

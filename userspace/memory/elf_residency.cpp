@@ -114,7 +114,7 @@ core::Result<ElfReport> count_elf_pages(const procfs::Process &process, const Ma
     }
     const auto bias = procfs::load_bias(*file, mappings, page_size);
     if (!bias) {
-        report.reason = "none of its mappings is a load segment of the file";
+        report.reason = "no mapping of the file matches one of its load segments";
         return report;
     }
     const auto resident = resident_pages(process, *file, mappings, *bias, stop);

@@ -66,7 +66,7 @@ PagesRow row_of(const procfs::Mapping &mapping) {
 }
 
 std::string_view describe(procfs::PageStop stop) {
-    return stop == procfs::PageStop::Limit ? "the limit of pagemap entries was reached (--limit)" : "interrupted";
+    return stop == procfs::PageStop::Limit ? "the limit of pagemap entries was reached; raise --limit" : "interrupted";
 }
 
 /// Limits the swapped pages to those of smaps, which excludes markers, since their entries look the same if the kernel
@@ -90,7 +90,7 @@ void compare_with_smaps(PagesReport &report, const std::vector<procfs::Mapping> 
     for (PagesRow &row : report.rows) {
         const auto found = now.find(row.start);
         if (found == now.end() || found->second->end != row.end) {
-            report.omitted.push_back({row.name, row.start, "unmapped or resized while it was read"});
+            report.omitted.push_back({row.name, row.start, "unmapped or resized during the reading"});
             continue;
         }
         const PagesRow again = row_of(*found->second);
@@ -102,10 +102,11 @@ void compare_with_smaps(PagesReport &report, const std::vector<procfs::Mapping> 
         const bool swap_agrees = compare_swap(row, again, !report.why_no_frames.empty(), page_size);
         row.agrees = rss_agrees && pss_agrees && swap_agrees && !huge_moved;
         if (huge_moved || !swap_agrees || (!rss_agrees && (row.rss != again.rss || report.why_no_frames.empty()))) {
-            report.omitted.push_back({row.name, row.start, "changed while it was read"});
+            report.omitted.push_back({row.name, row.start, "changed during the reading"});
         } else if (!rss_agrees) {
             report.omitted.push_back(
-                {row.name, row.start, "contains zero pages, which cannot be identified on this kernel without frames"});
+                {row.name, row.start,
+                 "zero pages cannot be identified on this kernel without frame numbers (CAP_SYS_ADMIN)"});
         }
     }
 }

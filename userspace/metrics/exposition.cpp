@@ -181,11 +181,11 @@ void Families::traced() {
               [](const TracedGroup &group) { return group.counts.faults; });
     flushes();
     of_traced("rsslag_traced_peak_resident_memory_bytes",
-              "Peak resident memory of one process of a group since it is traced, by every update.", MetricType::Gauge,
-              [this](const TracedGroup &group) { return bytes(group.peak_from); });
+              "Peak resident memory of one process of a group since its trace started, by every update.",
+              MetricType::Gauge, [this](const TracedGroup &group) { return bytes(group.peak_from); });
     of_traced("rsslag_traced_peak_uncertainty_bytes",
-              "How much higher that peak may be, as the order of updates of several CPUs is open.", MetricType::Gauge,
-              [this](const TracedGroup &group) { return bytes(group.peak_to - group.peak_from); });
+              "How much higher that peak may be: the order of updates of several CPUs may not be known.",
+              MetricType::Gauge, [this](const TracedGroup &group) { return bytes(group.peak_to - group.peak_from); });
     of_traced("rsslag_traced_peak_lossy",
               "1 if records were lost or came before the first reading, so that the peak may be higher without limit.",
               MetricType::Gauge, [](const TracedGroup &group) { return group.peak_lossy ? 1 : 0; });
@@ -199,7 +199,7 @@ std::vector<MetricFamily> families(const Exposition &exposition) {
     all.swap();
     all.of_groups("rsslag_lag_bytes", "Resident memory that the flushed counters, as in /proc/PID/stat, do not show.",
                   [&](const Group &group) { return bytes(group.lag); });
-    all.of_groups("rsslag_lag_bound_bytes", "The most that the kernel's scheme commonly lets be cached for a group.",
+    all.of_groups("rsslag_lag_bound_bytes", "The most that the kernel's scheme usually caches for a group.",
                   [&](const Group &group) { return bytes(group.bound); });
     all.of_groups("rsslag_processes", RSSLAG_HELP_PROCESSES, [](const Group &group) { return group.processes; });
     all.of_groups("rsslag_threads", RSSLAG_HELP_THREADS, [](const Group &group) { return group.threads; });

@@ -31,8 +31,8 @@ bool may_ptrace() {
 
 std::string denied_remedy(bool may_ptrace) {
     if (may_ptrace) {
-        return "run rsslag where the process runs; CAP_SYS_PTRACE does not help: the process is in another user "
-               "namespace, or a security module or a seccomp filter refuses it";
+        return "CAP_SYS_PTRACE is not enough: the process is in another user namespace, or a security module or a "
+               "seccomp filter refuses the access; run rsslag where the process runs";
     }
     std::error_code error;
     const std::string own = std::filesystem::read_symlink("/proc/self/exe", error).string();
@@ -61,7 +61,7 @@ core::Error failure(pid_t pid, const char *name, int err) {
                     denied_remedy(may_ptrace())};
         default:
             return {core::Kind::Io, fmt::format("cannot read /proc/{}/{}: {}", pid, name, std::strerror(err)), err,
-                    err == EMFILE ? "raise the hard limit on open files: ulimit -Hn" : ""};
+                    err == EMFILE ? "raise the hard limit on open files (ulimit -Hn shows it)" : ""};
     }
 }
 

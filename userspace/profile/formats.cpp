@@ -69,7 +69,8 @@ class ProfileSink final : public exporters::Sink {
 
     Status begin(const exporters::Facts &facts) override {
         if (facts.sample_period == 0)
-            return core::Error{core::Kind::BadInput, "the recording has no stacks", 0, "record it with --stacks"};
+            return core::Error{core::Kind::BadInput, "the recording has no stacks", 0,
+                               "record it with rsslag record --stacks"};
         facts_ = facts;
         collector_.begin(facts.sample_period);
         return core::success();

@@ -96,7 +96,7 @@ Bytes Reader::State::read(std::uint64_t offset, std::size_t size) const {
 /// Text of a Missing: the damage, with the read error if there was one.
 std::string Reader::State::damaged(std::string what) {
     const int failed = std::exchange(err, 0);
-    return failed == 0 ? what : fmt::format("{}: cannot read it: {}", what, std::strerror(failed));
+    return failed == 0 ? what : fmt::format("{}: it cannot be read: {}", what, std::strerror(failed));
 }
 
 /// The next valid chunk header from offset `from` on; sets `from` to its offset.
@@ -211,7 +211,8 @@ void Reader::State::next_in_chunk() {
     if (!in.bad()) return;
     in = ByteReader(std::string_view());
     whole = false;
-    ready.emplace_back(Missing{"cannot decode an undamaged chunk", chunk.first_ns, chunk.last_ns, std::nullopt});
+    ready.emplace_back(
+        Missing{"a chunk with a correct checksum cannot be decoded", chunk.first_ns, chunk.last_ns, std::nullopt});
 }
 
 void Reader::State::end() {

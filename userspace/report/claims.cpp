@@ -59,7 +59,7 @@ std::string missed_by(const Figure &figure, const core::Assertion &claim, const 
     if (distance == 0) return "";
     switch (figure.unit) {
         case Unit::Time: return fmt::format(", by {:.3f} s", distance);
-        case Unit::Percent: return fmt::format(", by {:.2f} points", distance);
+        case Unit::Percent: return fmt::format(", by {:.2f} percentage points", distance);
         default: break;
     }
     if (figure.unit != Unit::Size) return "";

@@ -161,7 +161,7 @@ std::string flame_svg(const Report &report) {
     std::string note = fmt::format("{} samples, one in {} pages", profile.samples, profile.period);
     if (profile.lost > 0) note += fmt::format("; {} more were lost", profile.lost);
     if (profile.lossy) note += "; records were lost: any amount may be higher or lower";
-    if (profile.period == 0) note = "no stacks were recorded: use rsslag record --stacks";
+    if (profile.period == 0) note = "the recording has no stacks; record it with rsslag record --stacks";
     return fmt::format(
                "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 "
                "{0} {1}\" "

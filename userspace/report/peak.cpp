@@ -172,11 +172,11 @@ std::string peak_text(const PeakReport &peak, const ReportStyle &style, bool tre
             text += "  " + core::shared_line(pids, true);
     }
     if (summary.lost > 0)
-        text += fmt::format("! lost {} of {} records: it may have been more\n",
+        text += fmt::format("! lost {} of {} records: the peak may be higher\n",
                             core::with_thousands(static_cast<std::int64_t>(summary.lost)),
                             core::with_thousands(static_cast<std::int64_t>(summary.emitted)));
     if (summary.ended_not_at_zero > 0)
-        text += fmt::format("! {} address spaces did not end at 0\n", summary.ended_not_at_zero);
+        text += fmt::format("! {} address spaces ended with a counter other than 0\n", summary.ended_not_at_zero);
     return text;
 }
 

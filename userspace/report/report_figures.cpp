@@ -230,7 +230,7 @@ std::string count(std::uint64_t number) {
 }
 
 std::string left_out_line(std::uint64_t processes) {
-    return fmt::format("{} more that ended, none with the largest value of any figure", count(processes));
+    return fmt::format("{} more processes ended; none of them has the largest value of a figure", count(processes));
 }
 
 std::optional<std::int64_t> residual_of(const ReportProcess &process) {

@@ -90,7 +90,7 @@ core::Bound lag_bound(const ReportProcess &process, const Report &report);
 std::string bound_text(const core::Bound &bound, const core::Machine &machine);
 
 /// Why figures of what was cached are approximate without a loss.
-inline constexpr std::string_view kSumsHide = "sums of --mode counts hide changes that cancel";
+inline constexpr std::string_view kSumsHide = "--mode counts records sums, in which opposite changes cancel";
 
 /// Why a peak lag is approximate, as the end of its line: "; records were lost: it may have been higher"; empty if it
 /// is exact.

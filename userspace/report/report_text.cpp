@@ -68,7 +68,7 @@ std::string totals(const Report &report, const Amounts &amount) {
     text += fmt::format("lost {} of {}{}; {} resyncs, {} disagreements\n", count(ending.lost), count(ending.emitted),
                         causes.empty() ? "" : ": " + causes, count(ending.resyncs), count(ending.disagreements));
     const std::string reasons = causes_text(ending.flush_reasons, name);
-    if (!reasons.empty()) text += fmt::format("flushed: {}{}\n", at_least, reasons);
+    if (!reasons.empty()) text += fmt::format("flush reasons{}: {}\n", report.lossy() ? " (at least)" : "", reasons);
     if (const std::string missed = core::missed_text(ending); !missed.empty())
         text += fmt::format("! {}; what they did then is not known\n", missed);
     if (ending.complete) return text + "the recording is complete\n";

@@ -149,7 +149,7 @@ std::vector<StackLine> lines(const Profile &profile, StacksBy by) {
 
 std::string stacks_text(const Profile &profile, StacksBy by, std::size_t most, const core::PageSize &page_size,
                         bool utf8) {
-    if (profile.period == 0) return "no stacks were recorded: use rsslag record --stacks\n";
+    if (profile.period == 0) return "the recording has no stacks; record it with rsslag record --stacks\n";
     std::string text = fmt::format("{} samples, one in {} pages, scaled to the amounts in the records", profile.samples,
                                    profile.period);
     if (profile.lost > 0) text += fmt::format("; {} more were lost", profile.lost);

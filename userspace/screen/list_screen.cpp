@@ -323,7 +323,7 @@ class ListLayout {
             "   n N  next, previous row of the filter     y  copy the row to the clipboard",
             "   C  choose the columns                     g  what the process grew by",
             "   Enter on the row of those that ended      lists them one by one",
-            state_.facts.playback ? "   space  play, pause   , .  a tick back, on   left right  5 s back, on"
+            state_.facts.playback ? "   space  play, pause   , .  a tick back, forward   left right  5 s"
                                   : "   space  pause the display   + -  interval   w  walk smaps   r  record",
             state_.facts.playback ? "   0-9  to that tenth   + -  faster, slower    p  to the peak lag   q  quit"
                                   : "   -- CMD:  o  show or hide its output   i  type to it          q  quit",

@@ -430,7 +430,7 @@ Grid LiveScreen::draw(Size size, std::chrono::milliseconds since_tick) const {
     const Process *const process = state_->shown_process();
     if (process == nullptr) {
         grid.put(0, 0,
-                 state_->facts.no_match ? " rsslag  nothing matches yet" : " rsslag  waiting for the first reading",
+                 state_->facts.no_match ? " rsslag  no process matches yet" : " rsslag  waiting for the first reading",
                  Look::Bold);
         grid.put(grid.size().rows - 1, 0, state_->notice.empty() ? " q quit" : " " + state_->notice);
         return grid;

@@ -110,7 +110,7 @@ void draw_help(Grid &grid, const Area &area, const LiveState &state) {
         "   cached   counted by a thread or a CPU, not yet added to that counter",
         "   exact    flushed + cached: what the process holds",
         "   walked   Rss in smaps: the page tables, slow and independent",
-        fmt::format(" Marks  ~ approximate  @1.2s that old  ! after a loss, until the resync  {} walk",
+        fmt::format(" Marks  ~ approximate  @1.2s age of walk  ! after a loss, until the resync  {} walk",
                     utf8_of(glyph.walk)),
         fmt::format("        {} flushed  {} cached  {} counter too high  {} the axis begins above 0",
                     utf8_of(glyph.flushed), utf8_of(glyph.cached), utf8_of(glyph.excess), utf8_of(glyph.cut)),
@@ -124,8 +124,8 @@ void draw_help(Grid &grid, const Area &area, const LiveState &state) {
 }
 
 std::string kept_text(const CommandOutput &command) {
-    if (command.why_not_kept.empty()) return fmt::format("all of it: {}", command.file);
-    return fmt::format("! only its first {} bytes: {}: {}", thousands(command.kept), command.file,
+    if (command.why_not_kept.empty()) return fmt::format("complete in {}", command.file);
+    return fmt::format("! the first {} bytes are in {}: {}", thousands(command.kept), command.file,
                        command.why_not_kept);
 }
 

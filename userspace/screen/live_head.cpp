@@ -119,7 +119,7 @@ Pieces pieces_of(const Process &process, const core::ReadingFigures &figures, co
         // stat, statm and status of a main thread that has ended show no memory.
         pieces.shown = fmt::format("ps, top and htop show {}.", shown);
         pieces.shown_shortly = fmt::format("ps, top, htop show {}.", shown);
-        pieces.hidden_shortly = "Its main thread has ended, and they read its files.";
+        pieces.hidden_shortly = "Its main thread has ended, so that its files show no memory.";
         pieces.hidden = pieces.hidden_shortly;
         if (lag.n > 0) pieces.hidden += fmt::format("  {}{} is cached in {}.", how, text(lag), where);
         return pieces;
@@ -176,7 +176,7 @@ std::string verdict_long(const LiveState &state, const Process &process, const c
             return fmt::format("EXPLAINED: smaps shows {}{}; the difference is explained by {}", walked, old, causes);
         }
         case core::Verdict::Moving:
-            if (tick.needs_resync) return "MOVING: records were lost, until the resync";
+            if (tick.needs_resync) return "MOVING: records were lost; uncertain until the resync";
             if (!figures.walk) return "MOVING: it changes while it is read";
             if (figures.residual && figures.residual->n == 0) {
                 return fmt::format("MOVING, inside its window: smaps shows {}, exact was {} to {}", walked,

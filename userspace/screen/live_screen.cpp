@@ -300,7 +300,7 @@ std::optional<Intent> LiveState::character(char32_t key) {
         case U't': table = Table::Threads, selected.reset(), one = growth = false; break;
         case U'c':
             if (process != nullptr && !cpus_cache(process->tick)) {
-                notice = "under this kernel's scheme threads cache, CPUs do not";
+                notice = "on this kernel threads cache updates, not CPUs";
                 break;
             }
             table = Table::Cpus, selected.reset(), one = growth = false;

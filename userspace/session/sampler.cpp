@@ -53,7 +53,7 @@ void Sampler::look_for_more() {
 core::Status Sampler::head() const {
     terminal::print_error(documents::proc_note(reader_.document()));
     if (const std::string names = without_effect(options_); !names.empty())
-        terminal::print_error("ignored without BPF: " + names);
+        terminal::print_error("these options have no effect without BPF: " + names);
     return terminal::print(header());
 }
 
@@ -102,9 +102,9 @@ core::Status Sampler::sample() {
 
 core::Status Sampler::run(const std::function<bool(std::chrono::milliseconds)> &wait) {
     core::Status ran = sample_until_end(wait);
-    if (samples_ == 0) terminal::print_error("nothing was sampled: no process lived until a sample");
+    if (samples_ == 0) terminal::print_error("no process was sampled: each ended before its first sample");
     if (unreadable_.size() > 0)
-        spdlog::warn("{} process{} could not be read at all times", unreadable_.size(),
+        spdlog::warn("{} process{} could not be read for a part of the time", unreadable_.size(),
                      unreadable_.size() == 1 ? "" : "es");
     return ran;
 }

@@ -23,8 +23,8 @@ bool has_pattern(const system::TargetArguments &arguments);
 /// The arguments that can match more processes later. A PID cannot: a later process that reuses it is not meant.
 system::TargetArguments patterns_of(const system::TargetArguments &arguments);
 
-inline constexpr const char *kWaitsForFirst = "nothing matches yet; waiting for a process that does";
-inline constexpr const char *kWaitsForNext = "all that matched have ended; waiting for the next";
+inline constexpr const char *kWaitsForFirst = "no process matches yet; waiting for one";
+inline constexpr const char *kWaitsForNext = "all matching processes have ended; waiting for the next one";
 
 /// One trace from its start to its end, and its recording, if any.
 class Session {

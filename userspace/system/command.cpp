@@ -47,8 +47,8 @@ core::Result<std::optional<uid_t>> id_from(const char *name) {
     const std::string_view digits(text);
     const auto [after, error] = std::from_chars(digits.data(), digits.data() + digits.size(), id);
     if (error == std::errc{} && after == digits.data() + digits.size()) return std::optional(id);
-    return Error{Kind::BadInput, fmt::format("{} is not a user or group id", name), 0,
-                 "unset it, or use --as-root to run the command as root"};
+    return Error{Kind::BadInput, fmt::format("the environment variable {} is not a user or group ID", name), 0,
+                 fmt::format("unset {}", name)};
 }
 
 /// The user with this number, which need not exist in the user database.
@@ -126,8 +126,8 @@ core::Result<std::optional<Identity>> invoking_user() {
     if (doas == nullptr) return Found{};
     const passwd *const entry = getpwnam(doas);
     if (entry == nullptr) {
-        return Error{Kind::BadInput, fmt::format("no such user: '{}' (DOAS_USER)", core::printable(doas)), 0,
-                     "unset it, or use --as-root to run the command as root"};
+        return Error{Kind::BadInput, fmt::format("DOAS_USER names no user: '{}'", core::printable(doas)), 0,
+                     "unset DOAS_USER"};
     }
     return entry->pw_uid == 0 ? Found{} : Found{identity_of(*entry)};
 }

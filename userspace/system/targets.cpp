@@ -181,7 +181,8 @@ std::optional<Error> refuse_thread(pid_t pid) {
 core::Result<uid_t> parse_user(const std::string &user) {
     if (const passwd *entry = getpwnam(user.c_str())) return entry->pw_uid;
     if (const auto uid = parse_id(user)) return *uid;
-    return Error{Kind::BadInput, fmt::format("no such user: '{}'", core::printable(user)), 0, ""};
+    return Error{Kind::BadInput, fmt::format("no such user: '{}'", core::printable(user)), 0,
+                 "run getent passwd to list the users"};
 }
 
 core::Result<gid_t> parse_group(const std::string &group) {
@@ -314,7 +315,7 @@ core::Result<std::vector<Target>> resolve(const TargetArguments &arguments) {
         for (const pid_t pid : *pids)
             found.try_emplace(pid, false);
     }
-    if (found.empty()) return Error{Kind::Gone, "no process matches", 0, ""};
+    if (found.empty()) return Error{Kind::Gone, "no process matches", 0, "run rsslag top to list the processes"};
     std::vector<Target> targets;
     targets.reserve(found.size());
     for (const auto &[pid, named] : found)

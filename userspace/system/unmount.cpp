@@ -121,7 +121,7 @@ core::Status unmount_files(const std::string &directory) {
     }
     if (!found) {
         return Error{Kind::BadInput, fmt::format("rsslag's files are not mounted at {}", directory), 0,
-                     "run rsslag mount first"};
+                     "give the directory that rsslag mount was given"};
     }
     if (own && rmdir(path.c_str()) != 0 && errno != ENOENT)
         return mount_error(fmt::format("cannot remove {}", directory), errno);

@@ -23,9 +23,9 @@ namespace rsslag::workload {
 namespace {
 
 core::Error no_directory(int err) {
-    core::Error error =
-        unsupported("no directory for a file whose pages count as file pages (those of tmpfs count as shmem)",
-                    "set TMPDIR to a directory on a disk");
+    core::Error error = unsupported(
+        "cannot create a file on a disk: the directories for temporary files are on tmpfs or cannot be used",
+        "set TMPDIR to a directory on a disk");
     error.err = err;
     return error;
 }

@@ -10,12 +10,13 @@ namespace {
 
 TEST(MissingText, SaysFromWhenToWhenAndHowMuch) {
     EXPECT_EQ(missing_text("a chunk cannot be read", 1'500'000'000, 2'000'000'000, 12),
-              "the recording is incomplete: a chunk cannot be read; from 1.500 s to 2.000 s, 12 records");
+              "the recording is incomplete: a chunk cannot be read; missing from 1.500 s to 2.000 s, 12 records");
 }
 
 TEST(MissingText, StatesWhatIsNotKnown) {
     EXPECT_EQ(missing_text("it was never ended", 0, std::nullopt, std::nullopt),
-              "the recording is incomplete: it was never ended; from 0.000 s to its end, an unknown number of records");
+              "the recording is incomplete: it was never ended; missing from 0.000 s to its end, an unknown number of "
+              "records");
 }
 
 core::Summary::Process process(int pid, std::int64_t lag, std::uint64_t t_ns) {

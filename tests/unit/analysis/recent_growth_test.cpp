@@ -118,7 +118,7 @@ TEST_F(Recently, AnOpenAmountBelongsToNoThreadUntilItIsSettled) {
     came_at(at(1), 0, kHeapAt);
     now.flushed.anon.n += 7;
     const core::RecentGrowth open = result(at(2));
-    EXPECT_EQ(came(open, "(not settled yet)"), 7);
+    EXPECT_EQ(came(open, "(mapping not known yet)"), 7);
     EXPECT_EQ(came(open, "[heap]"), 0);
     EXPECT_EQ(open.grew().n, 7);
     map(kHeapAt, "/lib/new.so");

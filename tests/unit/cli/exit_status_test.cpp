@@ -38,12 +38,13 @@ TEST(UnreadText, IsTheReasonOfOneProcess) {
 
 TEST(UnreadText, IsOneLineForAnyNumberOfProcesses) {
     std::vector<core::FailedTarget> unread{{12, "cannot read 12"}, {13, "cannot read 13"}};
-    EXPECT_EQ(unread_text(unread), "2 processes were not read: 12 13: cannot read 12");
+    EXPECT_EQ(unread_text(unread), "2 processes were not read: 12 13; the reason for the first: cannot read 12");
     for (int pid = 14; pid < 50; ++pid)
         unread.push_back({pid, "cannot read it"});
-    EXPECT_EQ(unread_text(unread),
-              "38 processes were not read: 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 ...: "
-              "cannot read 12");
+    EXPECT_EQ(
+        unread_text(unread),
+        "38 processes were not read: 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 ...; the reason for "
+        "the first: cannot read 12");
 }
 
 TEST(Fail, SaysNothingOfARemedyThatThereIsNot) {

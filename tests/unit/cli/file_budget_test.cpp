@@ -27,14 +27,14 @@ void expire() {
 
 TEST(FileBudget, EndsInTheMiddleOfAStepWithARefusal) {
     FileBudget budget({"a.rsslag"});
-    EXPECT_EXIT(
-        _exit(budget.run([] {
-            expire();
-            return 0;
-        })),
-        testing::ExitedWithCode(2),
-        "^rsslag: a.rsslag holds far more than its size allows: reading it takes too long; name a recording that "
-        "rsslag wrote, or use a faster machine\n$");
+    EXPECT_EXIT(_exit(budget.run([] {
+                    expire();
+                    return 0;
+                })),
+                testing::ExitedWithCode(2),
+                "^rsslag: a.rsslag contains far more than its size allows: reading it takes too long; "
+                "name a recording that "
+                "rsslag wrote, or use a faster machine\n$");
 }
 
 TEST(FileBudget, LeavesNoIncompleteFile) {

@@ -91,7 +91,7 @@ TEST(SentenceByCalibration, StatesThatOtherReadersAreNotCalibrated) {
              {Calibration{Truth::Flushed, Truth::Unknown, known}, Calibration{Truth::Flushed, known, Truth::Unknown}}) {
             const auto [before, after] = around_the_numbers(calibration);
             EXPECT_EQ(before, ",");
-            EXPECT_EQ(after, "; whether statm and status (ps, top, htop) lag too could not be calibrated.");
+            EXPECT_EQ(after, "; it is not known whether statm and status (ps, top, htop) lag, too.");
         }
     }
 }
@@ -149,7 +149,7 @@ TEST(Sentence, DoesNotBlameACacheThatIsEmptyForAChangeMeanwhile) {
     moving.verdict = Verdict::Moving;
     moving.stat = Pages{60};
     EXPECT_EQ(sentence(moving, thread, kOld, as_kb),
-              "/proc/4711/stat says 240 kB, this process holds ~400 kB: it changed while it was read.");
+              "/proc/4711/stat says 240 kB, and this process holds ~400 kB: it changed while it was read.");
 }
 
 TEST(Sentence, NeverBlamesTheCacheForAStatThatIsNeitherFlushedNorExact) {
@@ -158,9 +158,10 @@ TEST(Sentence, NeverBlamesTheCacheForAStatThatIsNeitherFlushedNorExact) {
         Finding odd = finding(thread, 90, 10, 2);
         odd.stat = Pages{95};
         odd.verdict = verdict;
-        EXPECT_EQ(sentence(odd, thread, kOld, as_kb),
-                  "/proc/4711/stat says 380 kB, this process holds 400 kB: stat shows neither what is flushed (360 kB) "
-                  "nor what is exact.");
+        EXPECT_EQ(
+            sentence(odd, thread, kOld, as_kb),
+            "/proc/4711/stat says 380 kB, and this process holds 400 kB: stat shows neither what is flushed (360 kB) "
+            "nor what is exact.");
     }
 }
 
@@ -184,7 +185,7 @@ TEST(Sentence, StatesThatStatSeesNothingOnceTheMainThreadHasEnded) {
         EXPECT_EQ(
             sentence(headless, thread, calibration, as_kb),
             "/proc/4711/stat says 0 kB, and so do ps, top and htop; this process holds 400 kB: its main thread has "
-            "ended, and they read its files; 40 kB (10.0 %) is cached in 2 threads, 8 % of the soft bound.");
+            "ended, so that its files show no memory; 40 kB (10.0 %) is cached in 2 threads, 8 % of the soft bound.");
     }
     // The leader had not ended when stat was read.
     headless.stat = headless.flushed.rss();

@@ -65,7 +65,7 @@ TEST(MapsText, ShowsWhatWasGivenUpAndWhatRssDoesNotInclude) {
     sums.hugetlb = {6144};
     const std::string text = text_of(document);
     for (const char *const line :
-         {"\nLazyFree                          4  given up", "private 4,096 kB, shared 2,048 kB\n",
+         {"\nLazyFree                          4  released", "private 4,096 kB, shared 2,048 kB\n",
           "\nhugetlb                       6,144  not in Rss: private", "\ndroppable, at most              392  ",
           "\n  of files                      388  ", "\n  anonymous                       4  "})
         EXPECT_NE(text.find(line), std::string::npos) << line << text;
@@ -102,7 +102,7 @@ TEST(TopRows, DifferFromTopByWhatIsCached) {
     ASSERT_EQ(rows.size(), 7U);
     EXPECT_EQ(row(rows, "RES").shown, 700);
     EXPECT_EQ(row(rows, "RES").exact, 720);
-    EXPECT_NE(row(rows, "RES").note.find("20 kB more is cached"), std::string::npos);
+    EXPECT_NE(row(rows, "RES").note.find("20 kB too low: this part is cached"), std::string::npos);
     EXPECT_EQ(row(rows, "SHR").exact, 608);
     EXPECT_NE(row(rows, "SHR").note.find("200 kB of it is shared anonymous memory"), std::string::npos);
     EXPECT_NE(row(rows, "DATA").note.find("reserved, hardly touched: only 120 kB"), std::string::npos);
@@ -122,7 +122,7 @@ TEST(TopRows, AreExactByAThreadWhereTheMainThreadHasEnded) {
     EXPECT_EQ(row(rows, "DATA").exact, 16776000);
     EXPECT_EQ(row(rows, "RES").exact, 720);
     EXPECT_EQ(row(rows, "RES").note,
-              "top reads the main thread, which has ended; 20 kB more is cached, not yet flushed");
+              "top reads the main thread, which has ended; 20 kB too low: this part is cached, not yet flushed");
     EXPECT_NE(row(rows, "DATA").note.find("reserved, hardly touched: only 120 kB"), std::string::npos);
     process.reading.reset();
     EXPECT_EQ(row(top_rows(process, document.machine.page_size), "VIRT").exact, 16777216);
@@ -165,7 +165,7 @@ TEST(AssertionsText, NamesWhyAnUpperBoundDoesNotDecide) {
     asserted.at_most = true;
     document.processes[0].asserted = {asserted};
     EXPECT_EQ(assertions_text(document.processes[0], {}, false),
-              "NOT KNOWN droppable>=12MiB: 15,168 kB at most, as pages that others have locked or pinned are not "
+              "NOT KNOWN droppable>=12MiB: 15,168 kB at most: pages that other processes have locked or pinned are not "
               "detected\n");
     EXPECT_EQ(assertions_text(document.processes[0], {}, true), "");
 }

@@ -41,7 +41,7 @@ PagesReport report(bool frames) {
     }
     row.agrees = frames;
     report.rows = {row};
-    report.omitted = {{"[heap]", 0xa000, "changed while it was read"}, {"", 0xb000, "changed while it was read"}};
+    report.omitted = {{"[heap]", 0xa000, "changed during the reading"}, {"", 0xb000, "changed during the reading"}};
     return report;
 }
 
@@ -50,7 +50,7 @@ TEST(PagesText, ShowsHowOftenPagesAreMapped) {
     document.processes[0].pages = report(true);
     const std::string text = maps_text(document, document.processes[0], {}, ascii_style());
     EXPECT_NE(text.find("/usr/lib/x.so  2x 1, 5-8x 3\n"), std::string::npos) << text;
-    EXPECT_NE(text.find("left out: 2 mappings, changed while it was read\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("omitted: 2 mappings: changed during the reading\n"), std::string::npos) << text;
     EXPECT_EQ(text.find("Not known here"), std::string::npos);
 }
 
@@ -166,8 +166,8 @@ TEST(MemText, TellsOfWhatWasNotReadAndOfWhatMoved) {
     std::string text = mem_text(document, false, 40, ascii_style());
     for (const char *const part :
          {"anonymous memory of 2 processes not readable", "page cache that none of these maps",
-          "~ 200 kB are mapped by processes that were not read\n", "memory in use changed by -10,000 kB",
-          "whether MemTotal still includes it is not known\n"})
+          "~ 200 kB of page cache, shmem and tmpfs are mapped by processes that were not read\n",
+          "memory in use changed by -10,000 kB", "it is not known whether MemTotal still includes it\n"})
         EXPECT_NE(text.find(part), std::string::npos) << part << text;
     document.machine.sees_all_processes = false;
     text = mem_text(document, false, 40, ascii_style());
@@ -243,8 +243,9 @@ TEST(MemText, TellsWhoShareOneMemoryAndWhoMayDo) {
     document.undecided = {{20, 10, {500}}, {21, 10, {500}}};
     document.why_undecided = "kcmp: Function not implemented";
     const std::string text = mem_text(document, false, 40, ascii_style());
-    EXPECT_NE(text.find("one memory, counted once: 4711+4712 server\\x1b 1,500\n"), std::string::npos) << text;
-    EXPECT_NE(text.find("~ each counted, although they may share one mm with another (kcmp: Function not "
+    EXPECT_NE(text.find("shared address spaces, each counted once: 4711+4712 server\\x1b 1,500\n"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("~ each is counted, but may share an mm with another one (kcmp: Function not "
                         "implemented): 2 processes, 1,000 kB: 20 like 10, 21 like 10\n"),
               std::string::npos)
         << text;
@@ -292,7 +293,7 @@ TEST(MapsText, ShowsTheStatusIfTheMappingsMayNotBeRead) {
     const std::string text = unmapped_text(document, document.failed[0], ascii_style());
     for (const char *const line :
          {"other [4711]  3 threads  Linux 6.1.0\n",
-          "BY /proc/4711/status ALONE: flushed counters only, which lag on this kernel\n", "\nanon              400\n",
+          "BY /proc/4711/status ALONE: only flushed counters, which lag on this kernel\n", "\nanon              400\n",
           "\nrss               700\nhugetlb         2,048\n", "mappings: not yours\n"})
         EXPECT_NE(text.find(line), std::string::npos) << text;
     const json result = json::parse(maps_json(document, {}));

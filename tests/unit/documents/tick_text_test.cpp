@@ -250,7 +250,7 @@ TEST_F(SummaryText, IsNotCertainOfCountsAfterALoss) {
 }
 
 TEST_F(SummaryText, SaysHowManyAreNotListed) {
-    EXPECT_FALSE(contains(summary_text(thread_summary(), {}), " more that ended"));
+    EXPECT_FALSE(contains(summary_text(thread_summary(), {}), " more processes ended"));
     Summary summary = thread_summary();
     summary.left_out = {12'345, 12'000, {6}, {25}, {250}, false, {{"agrees", 2}, {"moving", 1}}};
     EXPECT_TRUE(contains(summary_text(summary, {}),

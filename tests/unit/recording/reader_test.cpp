@@ -53,7 +53,7 @@ TEST(Reader, DistinguishesAReadErrorFromTheEndOfTheFile) {
         if (const auto *const gap = std::get_if<Missing>(&*next)) missing.push_back(*gap);
     }
     ASSERT_FALSE(missing.empty());
-    EXPECT_NE(missing[0].reason.find("cannot read it: Input/output error"), std::string::npos) << missing[0].reason;
+    EXPECT_NE(missing[0].reason.find("it cannot be read: Input/output error"), std::string::npos) << missing[0].reason;
     EXPECT_FALSE(reader->complete());
 }
 

@@ -173,8 +173,9 @@ TEST(Report, KnowsNoPeakOfWhatWasCachedInCountsMode) {
     exporters::TickRow other = exporters::test::tick(kSecond, 20, 1'000, 800);
     const Report report = report_of(with_rows({summed, other}));
     using Texts = std::vector<std::string>;
-    EXPECT_EQ(result(report, "peak_lag<1GiB"), Texts{"no: peak_lag is ~800 kB (sums of --mode counts hide changes that "
-                                                     "cancel), not known to be < 1 GiB, in hundred [20]"});
+    EXPECT_EQ(result(report, "peak_lag<1GiB"),
+              Texts{"no: peak_lag is ~800 kB (--mode counts records sums, in which opposite "
+                    "changes cancel), not known to be < 1 GiB, in hundred [20]"});
     for (const char *text : {"peak_lag>=0kB", "peak_cached<1GiB", "peak_cached>=0kB", "lag%<100", "lag%>=0"})
         EXPECT_FALSE(result(report, text).at(0).starts_with("yes")) << text;
     EXPECT_EQ(result(report, "peak_rss<1GiB").at(0), "yes: peak_rss 4,000 kB < 1 GiB")
@@ -182,8 +183,8 @@ TEST(Report, KnowsNoPeakOfWhatWasCachedInCountsMode) {
     const std::string text = report_text(report, {});
     EXPECT_NE(
         text.find(
-            "peak lag ~800 kB at 1.000 s in hundred [20]; above the soft bound of the thread scheme: 256 kB; sums of "
-            "--mode counts hide changes that cancel\n"),
+            "peak lag ~800 kB at 1.000 s in hundred [20]; above the soft bound of the thread scheme: 256 kB; --mode "
+            "counts records sums, in which opposite changes cancel\n"),
         std::string::npos)
         << "the process whose sums hide changes may have had a larger lag: " << text;
     EXPECT_EQ(text.find("records were lost"), std::string::npos);
@@ -547,7 +548,7 @@ TEST(Report, KeepsTheLargestOfManyProcessesThatHaveEnded) {
     const ordered_json document = ordered_json::parse(report_json(report));
     EXPECT_EQ(document.at("processes").size(), kMostEndedProcesses + 1);
     EXPECT_EQ(document.at("processes_left_out").at("processes"), kMany - kMostEndedProcesses);
-    EXPECT_NE(report_text(report, {}).find("18,000 more that ended"), std::string::npos);
+    EXPECT_NE(report_text(report, {}).find("18,000 more processes ended"), std::string::npos);
 }
 
 TEST(Report, BoundsTheChartsOfAllProcessesThatHaveEnded) {
@@ -587,9 +588,9 @@ TEST(ReportText, ShowsTheWholeReport) {
     const std::string text = report_text(report_of(recorded()), {});
     for (const char *part :
          {"on Linux 6.1.0-rsslag x86_64: thread scheme", "12 records: at least 3 updates", "lost 3 of 15: 3 ring_full",
-          "flushed: at least 1 threshold", "the recording is complete", "peak lag 240 kB at 4.000 s in hundred [10]",
-          "residual \u22128 kB to \u22128 kB, not 0 in 1 of 1 walk", "lag over time", "\u2588",
-          "hundred [10] exited: rss from 0 kB to 0 kB, at most 640 kB at 4.000 s"})
+          "flush reasons (at least): 1 threshold", "the recording is complete",
+          "peak lag 240 kB at 4.000 s in hundred [10]", "residual \u22128 kB to \u22128 kB, not 0 in 1 of 1 walk",
+          "lag over time", "\u2588", "hundred [10] exited: rss from 0 kB to 0 kB, at most 640 kB at 4.000 s"})
         EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }

@@ -248,7 +248,7 @@ TEST_F(Screens, AskForWhatKeysMean) {
     EXPECT_EQ(std::get<SetInterval>(press(screen, "--").value()).interval, milliseconds(500));
     EXPECT_EQ(std::get<Record>(press(screen, "r").value()).pid, 4711);
     EXPECT_FALSE(press(screen, "c").has_value());
-    EXPECT_TRUE(contains(shown(screen), "threads cache, CPUs do not"));
+    EXPECT_TRUE(contains(shown(screen), "threads cache updates, not CPUs"));
     EXPECT_FALSE(press(screen, "\x1b").has_value()) << "there is no list of processes to return to";
 }
 
@@ -298,9 +298,9 @@ TEST_F(Screens, ReportThatNothingMatchesUntilAProcessDoes) {
     ScreenFacts facts;
     facts.no_match = true;
     LiveScreen screen(facts, {});
-    EXPECT_TRUE(contains(shown(screen), "nothing matches yet"));
+    EXPECT_TRUE(contains(shown(screen), "no process matches yet"));
     screen.take(classic_tick(0));
-    EXPECT_FALSE(contains(shown(screen), "nothing matches yet"));
+    EXPECT_FALSE(contains(shown(screen), "no process matches yet"));
 }
 
 TEST_F(Screens, ForgetTicksButNotKeysWhenTheyAreRewound) {
@@ -379,7 +379,8 @@ TEST_F(Screens, MarkWhatIsNotExactInWords) {
     lossy.lost = 12;
     lossy.needs_resync = true;
     screen.take(lossy);
-    EXPECT_TRUE(contains(shown(screen), "MOVING: records were lost, until the resync   lost !12")) << shown(screen);
+    EXPECT_TRUE(contains(shown(screen), "MOVING: records were lost; uncertain until the resync   lost !12"))
+        << shown(screen);
     EXPECT_TRUE(contains(shown(screen), "It holds !"));
     Tick stale = classic_tick(34);
     stale.stale_walk = true;
@@ -505,7 +506,7 @@ TEST_F(Screens, SayThatReadersSeeNothingOnceTheMainThreadHasEnded) {
     live.take(std::move(tick));
     const std::string text = shown(live);
     EXPECT_TRUE(contains(text, "ps, top and htop show 0 kB.")) << text;
-    EXPECT_TRUE(contains(text, "Its main thread has ended, and they read its files.")) << text;
+    EXPECT_TRUE(contains(text, "Its main thread has ended, so that its files show no memory.")) << text;
     EXPECT_TRUE(contains(live.draw({24, 200}, {}).row_text(1), core::as_kb(lag, {}) + " is cached in 101 threads."));
 
     TopTable table = test::top_table(1);
