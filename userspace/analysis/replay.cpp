@@ -28,8 +28,8 @@ core::SnapshotDocument document_of(const recording::Header &header) {
 
 }  // namespace
 
-recording::Peak peak_of(const core::Summary &summary) {
-    recording::Peak peak;
+recording::PeakLag peak_of(const core::Summary &summary) {
+    recording::PeakLag peak;
     for (const core::Summary::Process &process : summary.processes) {
         if (process.extremes.lag > peak.lag) peak = {process.extremes.lag_t_ns, process.pid, process.extremes.lag};
     }
@@ -128,7 +128,7 @@ std::vector<recording::Position> Replay::positions() const {
     return state_->reader.positions();
 }
 
-std::optional<recording::Peak> Replay::peak() const {
+std::optional<recording::PeakLag> Replay::peak() const {
     return state_->reader.peak();
 }
 

@@ -40,7 +40,7 @@ struct ReplayResult {
 };
 
 /// The largest lag of any process.
-recording::Peak peak_of(const core::Summary &summary);
+recording::PeakLag peak_of(const core::Summary &summary);
 
 /// Replays a recording, one event for each call of step().
 class Replay {
@@ -55,7 +55,7 @@ class Replay {
     const recording::Header &header() const;
     const core::SnapshotDocument &facts() const;
     std::vector<recording::Position> positions() const;
-    std::optional<recording::Peak> peak() const;
+    std::optional<recording::PeakLag> peak() const;
     /// Applies the next event; false: the end.
     bool step();
     /// The cost of the replay so far, in units of about 10 ns. Deterministic: it depends on the file only.

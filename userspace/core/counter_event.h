@@ -14,6 +14,11 @@ namespace rsslag::core {
 /// with open updates, one for each.
 inline constexpr int kEndedTid = 0, kTeardownTid = -1, kFirstFormerTask = -2;
 
+/// The longest time from an update to its record on the `cpu` scheme. The kernel makes both while it holds the lock of
+/// a page table (mm/memory.c), so only interrupts come between, which take 20 us. Not taken into account: a hypervisor
+/// that takes the CPU away just then, and softirqs that take longer.
+inline constexpr std::uint64_t kLongestDelayNs = 1'000'000;
+
 /// How a record's count was taken.
 enum class CountRead : std::uint8_t {
     Later,   ///< `cpu` scheme: read by the BPF program after the update; other CPUs may have folded in between

@@ -19,8 +19,6 @@ namespace rsslag::core {
 class CounterHistory {
   public:
     static constexpr std::uint64_t kSilentNs = 50'000'000;
-    /// The longest time from an update of a silent CPU to its record; interrupts take 20 us.
-    static constexpr std::uint64_t kInFlightNs = 1'000'000;
     /// In place of a time that is unknown yet; sums with it do not overflow.
     static constexpr std::uint64_t kNever = UINT64_MAX / 2;
 

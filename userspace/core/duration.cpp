@@ -12,18 +12,18 @@
 namespace rsslag::core {
 namespace {
 
-Error not_a_duration(std::string_view word) {
-    return {Kind::BadInput, fmt::format("'{}' is not a duration", printable(word)), 0,
+Error not_a_duration(std::string_view text) {
+    return {Kind::BadInput, fmt::format("'{}' is not a duration", printable(text)), 0,
             "use 500ms, 2s, 1m, or a number of seconds"};
 }
 
 }  // namespace
 
-Result<std::chrono::milliseconds> parse_duration(std::string_view word) {
+Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
     double value = 0;
-    const char *const end = word.data() + word.size();
-    const auto [after, error] = std::from_chars(word.data(), end, value);
-    if (error != std::errc{} || !std::isfinite(value) || value < 0) return not_a_duration(word);
+    const char *const end = text.data() + text.size();
+    const auto [after, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{} || !std::isfinite(value) || value < 0) return not_a_duration(text);
     const std::string_view unit(after, static_cast<std::size_t>(end - after));
     double factor = 1000;
     if (unit == "ms") {
@@ -33,18 +33,18 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view word) {
     } else if (unit == "h") {
         factor = 3'600'000;
     } else if (!unit.empty() && unit != "s") {
-        return not_a_duration(word);
+        return not_a_duration(text);
     }
     constexpr double kMost = 1e12;  // about 30 years
     const double ms = value * factor;
-    if (ms > kMost) return not_a_duration(word);
+    if (ms > kMost) return not_a_duration(text);
     return std::chrono::milliseconds(std::llround(ms));
 }
 
-Result<std::chrono::milliseconds> parse_interval(std::string_view word) {
-    auto duration = parse_duration(word);
+Result<std::chrono::milliseconds> parse_interval(std::string_view text) {
+    auto duration = parse_duration(text);
     if (duration && duration->count() < 10) {
-        return Error{Kind::BadInput, fmt::format("the interval '{}' is too short", printable(word)), 0,
+        return Error{Kind::BadInput, fmt::format("the interval '{}' is too short", printable(text)), 0,
                      "use at least 10ms"};
     }
     return duration;

@@ -50,14 +50,14 @@ auto uninterrupted(const Call &call) {
     return result;
 }
 
-/// The arguments as execv(3) takes them. `words` must outlive the result.
-inline std::vector<char *> arguments_of(const std::vector<std::string> &words) {
-    std::vector<char *> arguments;
-    arguments.reserve(words.size() + 1);
-    for (const std::string &word : words)
-        arguments.push_back(const_cast<char *>(word.c_str()));
-    arguments.push_back(nullptr);
-    return arguments;
+/// `arguments` as execv(3) takes them. They must outlive the result.
+inline std::vector<char *> pointers_to(const std::vector<std::string> &arguments) {
+    std::vector<char *> pointers;
+    pointers.reserve(arguments.size() + 1);
+    for (const std::string &argument : arguments)
+        pointers.push_back(const_cast<char *>(argument.c_str()));
+    pointers.push_back(nullptr);
+    return pointers;
 }
 
 /// Returns whether rsslag must stop, which ends a wait for a reader of the output. Null: such waits do not end early.

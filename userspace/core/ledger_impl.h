@@ -44,7 +44,7 @@ struct Ledger::Impl {
         std::uint64_t mm_address = 0;
         int tid = 0;
         std::uint64_t version = 0;  ///< Impl::version when it was looked up
-        bool member = false;        ///< the task lives in the mm
+        bool own = false;           ///< the task lives in the mm
         MmAccount *mm = nullptr;    ///< null: the ledger does not have it
         Account *account = nullptr;
     };
@@ -114,7 +114,7 @@ struct Ledger::Impl {
     std::shared_ptr<MmAccount> make(std::uint64_t address, std::uint64_t t_ns);
     MmAccount *account_for(const rsslag_update &update);
     Entry entry_for(const rsslag_update &update);
-    Account &account_of(MmAccount &mm, const rsslag_update &update, bool &member);
+    Account &account_of(MmAccount &mm, const rsslag_update &update, bool &lives_here);
     Task *task_of(int tid, bool may_be_survivor);
     std::uint64_t missing_updates(const rsslag_sum &sum);
     bool overtaken(const rsslag_sum &sum);

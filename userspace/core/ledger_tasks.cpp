@@ -106,7 +106,7 @@ MmAccount *Ledger::Impl::account_for(const rsslag_update &update) {
 /// file that both map.
 bool Ledger::Impl::may_have_ended(const MmAccount &mm, std::uint64_t t_ns) const {
     if (t_ns <= mm.bound_ns) return false;
-    return mm.may_be_empty() || std::none_of(mm.members().begin(), mm.members().end(), [&](const auto &each) {
+    return mm.may_be_empty() || std::none_of(mm.own_tasks().begin(), mm.own_tasks().end(), [&](const auto &each) {
                const auto task = tasks.find(each.first);
                return task != tasks.end() && task->second.mm.get() == &mm;
            });
@@ -136,30 +136,30 @@ Ledger::Impl::Task *Ledger::Impl::task_of(int tid, bool may_be_survivor) {
     renumbered_tasks.push_back({tid, name_of(was, task)});
     erase(tasks.find(was));
     task.tid_before = std::exchange(task.tid, task.tgid);
-    if (task.mm) task.mm->rename_member(was, tid);
+    if (task.mm) task.mm->rename_own(was, tid);
     renumbered(was, tid);
     forget_last();
     return &put(tid, std::move(task));
 }
 
-Account &Ledger::Impl::account_of(MmAccount &mm, const rsslag_update &update, bool &member) {
+Account &Ledger::Impl::account_of(MmAccount &mm, const rsslag_update &update, bool &lives_here) {
     const bool foreign = (update.flags & RSSLAG_BY_OTHER) != 0;
     const bool exiting = (update.flags & RSSLAG_EXITING) != 0;
     const Task *const task = task_of(update.tid, !foreign && !exiting);
     if (task != nullptr && task->mm.get() == &mm) {
-        member = true;
-        return mm.member(update.tid);
+        lives_here = true;
+        return mm.own(update.tid);
     }
     // The last task of an untraced process that shares the mm frees it. Of the tasks that do not exit, each keeps its
     // own account: reclaim may update the mm during the teardown, and the order of one task's updates is known.
-    member = exiting && (update.flags & RSSLAG_TEARDOWN) != 0;
-    if (member) return mm.ended(update.tid);
+    lives_here = exiting && (update.flags & RSSLAG_TEARDOWN) != 0;
+    if (lives_here) return mm.ended(update.tid);
     // From 6.16 the last task of a group exits before the mm is torn down. A task of this mm that is not known ended
     // before the mm was first read, unless the mm is not bound yet: then it is in an exec, and its EXEC record comes.
     const bool unknown = task == nullptr || task->mm == nullptr;
     const bool own = mm.bound && (update.flags & RSSLAG_OWN) != 0;
-    member = unknown && !foreign && ((task == nullptr && exiting) || own);
-    if (member) return mm.ended(update.tid);
+    lives_here = unknown && !foreign && ((task == nullptr && exiting) || own);
+    if (lives_here) return mm.ended(update.tid);
     others[update.tid].insert(mm.mm);
     return mm.other(update.tid);
 }
@@ -167,7 +167,7 @@ Account &Ledger::Impl::account_of(MmAccount &mm, const rsslag_update &update, bo
 Ledger::Impl::Entry Ledger::Impl::entry_for(const rsslag_update &update) {
     Entry entry{update.mm, update.tid};
     entry.mm = account_for(update);
-    if (entry.mm != nullptr) entry.account = &account_of(*entry.mm, update, entry.member);
+    if (entry.mm != nullptr) entry.account = &account_of(*entry.mm, update, entry.own);
     return entry;
 }
 
@@ -189,9 +189,9 @@ Applied Ledger::Impl::apply(const rsslag_update &update) {
     unknown.by_other = (update.flags & RSSLAG_BY_OTHER) != 0;
     if (!member_of(update.member)) return unknown;
     const auto applied_to = [&](const Entry &entry) {
-        Applied applied = entry.mm->apply(update, *entry.account, entry.member, surely_direct(update, *entry.mm));
+        Applied applied = entry.mm->apply(update, *entry.account, entry.own, surely_direct(update, *entry.mm));
         // The task that makes an mm does not live in it yet.
-        applied.by_other = !entry.member && (entry.mm->bound || unknown.by_other);
+        applied.by_other = !entry.own && (entry.mm->bound || unknown.by_other);
         return applied;
     };
     // With any other flag an mm or a task may start or end, or the task is of another mm: it is looked up each time.
@@ -253,8 +253,8 @@ void Ledger::Impl::apply(rsslag_sum sum) {
     const bool foreign = (sum.flags & RSSLAG_BY_OTHER) != 0;
     const Task *const task = task_of(tid, !foreign && !mm->bound);
     const bool alive_here = task != nullptr && task->mm == mm;
-    if (alive_here || mm->members().count(tid) != 0) {  // a member that has left by exec still has its account
-        mm->apply(sum, mm->member(tid), updates, true);
+    if (alive_here || mm->own_tasks().count(tid) != 0) {  // a task that has left by exec still has its account
+        mm->apply(sum, mm->own(tid), updates, true);
     } else if (foreign || !mm->bound) {
         others[tid].insert(mm->mm);
         mm->apply(sum, mm->other(tid), updates, false);
@@ -324,7 +324,7 @@ void Ledger::Impl::new_task(const rsslag_task &record) {
     // The previous task with this TID may have taken its leader's for an exec.
     if (const auto old = tasks.find(record.tid); old != tasks.end()) task_of(old->second.host_tgid, true);
     if (const auto old = tasks.find(record.tid); old != tasks.end()) {  // its exit record is missing
-        if (old->second.mm) old->second.mm->end_member(record.tid, 0, name_of(record.tid, old->second), now);
+        if (old->second.mm) old->second.mm->end_own(record.tid, 0, name_of(record.tid, old->second), now);
         erase(old);
     }
     tid_reused(record.tid);
@@ -335,7 +335,7 @@ void Ledger::Impl::new_task(const rsslag_task &record) {
     if (!mm && !shares && record.mm != 0) mm = make(record.mm, record.t_ns);  // the parent had no pages to copy
     if (mm) {
         mm->bind(record.t_ns);
-        mm->member(record.tid).cached_ns = record.t_ns;
+        mm->own(record.tid).cached_ns = record.t_ns;
     }
     put(record.tid, {record.ns_tid, record.ns_tgid, record.tgid, reported_comm(record), mm});
     if (!same_group && traced) {
@@ -359,13 +359,13 @@ void Ledger::Impl::exec(const rsslag_task &record) {
     TaskName was = old == tasks.end() ? TaskName{} : name_of(record.tid, old->second);
     if (old != tasks.end() && old->second.tid_before != 0) was.tid = old->second.tid_before;
     if (old != tasks.end() && old->first != record.tid) {
-        if (left) left->rename_member(record.old_tid, record.tid);
+        if (left) left->rename_own(record.old_tid, record.tid);
         erase(old);
         renumbered(record.old_tid, record.tid);
     }
     if (task.mm) {
         task.mm->bind(record.t_ns);
-        task.mm->member(record.tid).cached_ns = record.t_ns;
+        task.mm->own(record.tid).cached_ns = record.t_ns;
         task.mm->adopt_other(record.tid);
         forget_other(record.tid, record.mm);
     }
@@ -375,10 +375,10 @@ void Ledger::Impl::exec(const rsslag_task &record) {
         return put({record.tgid, record.ns_tgid, task.comm, record.mm, State::Running, false, record.t_ns});
     if (left && left != task.mm) {
         if (alive_in(*left, record.tgid)) {
-            left->end_member(record.tid, faults, was, now);  // the group only used the mm of another one (vfork)
+            left->end_own(record.tid, faults, was, now);  // the group only used the mm of another one (vfork)
             left->forget_sharer(record.tgid);
         } else {
-            left->leave_member(record.tid, faults, was);
+            left->leave_own(record.tid, faults, was);
             GroupView as_it_was = group->second;
             as_it_was.state = State::Exec;
             leaving.push_back({as_it_was, left, record.t_ns});
@@ -403,8 +403,8 @@ void Ledger::Impl::exit(const rsslag_task &record) {
     std::shared_ptr<MmAccount> mm = task == tasks.end() ? nullptr : task->second.mm;
     const std::uint64_t faults = record.user_faults + record.kernel_faults;
     if (mm)
-        mm->end_member(record.tid, faults - std::min(faults, task->second.faults_before),
-                       name_of(record.tid, task->second), now);
+        mm->end_own(record.tid, faults - std::min(faults, task->second.faults_before),
+                    name_of(record.tid, task->second), now);
     if (task != tasks.end()) {
         // Its accounts in other mms keep its name.
         if (others.count(record.tid) != 0) {
@@ -442,7 +442,7 @@ void Ledger::Impl::vanished(int host_tgid) {
         const auto task = tasks.find((each++)->second);
         if (task->second.mm) {
             mm = task->second.mm;
-            mm->end_member(task->first, 0, name_of(task->first, task->second), now);
+            mm->end_own(task->first, 0, name_of(task->first, task->second), now);
         }
         erase(task);
     }
@@ -482,14 +482,14 @@ void Ledger::Impl::drop_missing(MmAccount &mm, const CounterReading &reading, st
     for (const TaskReading &task : reading.tasks)
         there.insert(task.host_tid);
     std::vector<int> missing;
-    for (const auto &[tid, account] : mm.members()) {
+    for (const auto &[tid, account] : mm.own_tasks()) {
         const bool older = account.cached_ns + kReadingMarginNs < begin_ns;
         if (older && there.count(tid) == 0) missing.push_back(tid);
     }
     for (const int tid : missing) {
         const auto task = tasks.find(tid);
         if (task == tasks.end() || groups.count(task->second.host_tgid) != 0) continue;
-        mm.end_member(tid, 0, name_of(tid, task->second), now);
+        mm.end_own(tid, 0, name_of(tid, task->second), now);
         erase(task);
         forget_last();
     }

@@ -36,7 +36,7 @@ void MmAccount::hold_count(const rsslag_update &update) {
     hold(static_cast<std::uint32_t>(m), update.t_ns, update.count);
 }
 
-Applied MmAccount::apply(const rsslag_update &update, Account &account, bool member, bool direct) {
+Applied MmAccount::apply(const rsslag_update &update, Account &account, bool own, bool direct) {
     last_ns = std::max<std::uint64_t>(last_ns, update.t_ns);
     if (update.t_ns <= adopted_until_) {
         take_absolute(update);
@@ -46,9 +46,9 @@ Applied MmAccount::apply(const rsslag_update &update, Account &account, bool mem
         last = exact();
         count_waiting();
     }
-    const bool ends = member && (update.flags & RSSLAG_TEARDOWN) != 0;
+    const bool ends = own && (update.flags & RSSLAG_TEARDOWN) != 0;
     Account &to = ends ? tasks_.teardown(account) : account;
-    tasks_.count(to, 1, member, update.t_ns);
+    tasks_.count(to, 1, own, update.t_ns);
     // When this is settled, another task may have the TID of the ended one.
     rsslag_update by = update;
     if (account.tag) by.tid = kEndedTid;
@@ -129,7 +129,7 @@ Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, b
 }
 
 Members MmAccount::apply(const rsslag_fault &fault) {
-    Account *const found = tasks_.find_member(fault.tid);
+    Account *const found = tasks_.find_own(fault.tid);
     if (found == nullptr || fault.t_ns < adopted_from_) return {};
     last_ns = std::max<std::uint64_t>(last_ns, fault.t_ns);
     Account &account = *found;
@@ -155,11 +155,11 @@ Members MmAccount::apply(const rsslag_fault &fault) {
     return more;
 }
 
-void MmAccount::apply(const rsslag_sum &sum, Account &account, std::uint64_t updates, bool member) {
+void MmAccount::apply(const rsslag_sum &sum, Account &account, std::uint64_t updates, bool own) {
     last_ns = std::max<std::uint64_t>(last_ns, sum.t_ns);
     if (sum.of >= counters_.cpus() || sum.t_ns < adopted_from_) return;
     const bool adopted = sum.t_ns <= adopted_until_;
-    if (!adopted) tasks_.count(account, updates, member, sum.t_ns);
+    if (!adopted) tasks_.count(account, updates, own, sum.t_ns);
     const Members before = exact();
     for (std::size_t m = 0; m < kMembers; ++m) {
         if ((sum.members >> m & 1) == 0) continue;
@@ -294,7 +294,7 @@ void MmAccount::note_sum(const rsslag_sum &sum, const Members &before) {
         const std::int64_t by = step.by[kAllMembers[m]].n;
         const std::int64_t local = counters_.cached_by(sum.of)[m] - by;
         peaks_.cached(kAllMembers[m], cached_of(m), {sum.t_ns, sum.tid});
-        if (!counts_in_rss(m) || sum.updates <= 1) continue;
+        if (!in_rss(kAllMembers[m]) || sum.updates <= 1) continue;
         step.transient.up += std::max<std::int64_t>(options_.batch - 1 - local - std::max<std::int64_t>(by, 0), 0);
         step.transient.down += std::min<std::int64_t>(1 - options_.batch - local - std::min<std::int64_t>(by, 0), 0);
     }
@@ -305,7 +305,7 @@ void MmAccount::note_sum(const rsslag_sum &sum, const Members &before) {
 
 /// A record or reading of what a task caches.
 void MmAccount::note_task(int tid, std::uint64_t t_ns) {
-    Account *const found = tasks_.find_member(tid);
+    Account *const found = tasks_.find_own(tid);
     if (found == nullptr) return;
     Account &account = *found;
     WideStep step = step_of_task(tid, t_ns);
@@ -343,8 +343,8 @@ void MmAccount::bind(std::uint64_t t_ns) {
     bound_ns = std::max(bound_ns, t_ns);
 }
 
-Account &MmAccount::member(int tid) {
-    Account &account = tasks_.member(tid);
+Account &MmAccount::own(int tid) {
+    Account &account = tasks_.own(tid);
     count_waiting();
     return account;
 }
@@ -356,28 +356,28 @@ void MmAccount::wait_for_end(int more) {
 
 /// From 6.16 a process exits before its mm is torn down. It counts until then, because its memory still exists.
 void MmAccount::count_waiting() {
-    const std::size_t counts = torn_down || !members().empty() ? 0 : waiting_;
+    const std::size_t counts = torn_down || !own_tasks().empty() ? 0 : waiting_;
     *all_waiting_ += counts - std::exchange(counted_, counts);
 }
 
 void MmAccount::take_cache_from(int tid) {
-    Account *const account = tasks_.find_member(tid);
+    Account *const account = tasks_.find_own(tid);
     if (account == nullptr) return;
     for (std::size_t m = 0; m < kMembers; ++m)
         tasks_.set_cached(*account, m, 0);  // exec and exit flush it; a member that is 0 by then has no record
     note_task(tid, last_ns);
 }
 
-void MmAccount::leave_member(int tid, std::uint64_t faults, const TaskName &name) {
-    if (tasks_.find_member(tid) == nullptr) return;
+void MmAccount::leave_own(int tid, std::uint64_t faults, const TaskName &name) {
+    if (tasks_.find_own(tid) == nullptr) return;
     take_cache_from(tid);
-    tasks_.leave_member(tid, faults, name);
+    tasks_.leave_own(tid, faults, name);
 }
 
-void MmAccount::end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns) {
-    if (tasks_.find_member(tid) == nullptr) return;
+void MmAccount::end_own(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns) {
+    if (tasks_.find_own(tid) == nullptr) return;
     take_cache_from(tid);
-    histories_.retag(tid, tasks_.end_member(tid, faults, name, std::max(t_ns, last_ns)));
+    histories_.retag(tid, tasks_.end_own(tid, faults, name, std::max(t_ns, last_ns)));
     count_waiting();
 }
 
@@ -389,8 +389,8 @@ void MmAccount::rename_other(int from, int to) {
     if (tasks_.rename_other(from, to)) histories_.retag(from, to);
 }
 
-void MmAccount::rename_member(int from, int to) {
-    if (tasks_.rename_member(from, to)) histories_.retag(from, to);
+void MmAccount::rename_own(int from, int to) {
+    if (tasks_.rename_own(from, to)) histories_.retag(from, to);
 }
 
 void MmAccount::release_former_tasks(std::uint64_t t_ns) {

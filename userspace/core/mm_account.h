@@ -47,11 +47,11 @@ class MmAccount {
     /// Whether its first reading ended at this time or later.
     bool read_after(std::uint64_t t_ns) const { return t_ns <= adopted_until_; }
 
-    /// `member`: the task lives in this mm. `direct`: the update certainly bypasses the task's cache.
-    Applied apply(const rsslag_update &update, Account &account, bool member, bool direct);
+    /// `own`: the task lives in this mm. `direct`: the update certainly bypasses the task's cache.
+    Applied apply(const rsslag_update &update, Account &account, bool own, bool direct);
     Members apply(const rsslag_fault &fault);
     /// `updates`: how many of the sum's updates have not been applied yet.
-    void apply(const rsslag_sum &sum, Account &account, std::uint64_t updates, bool member);
+    void apply(const rsslag_sum &sum, Account &account, std::uint64_t updates, bool own);
     void advance(std::uint64_t t_ns);
     /// Settles open updates with their most likely amounts, as if no more records of this mm came.
     void finish();
@@ -79,23 +79,23 @@ class MmAccount {
     void start_missed();
 
     // See MmTasks.
-    Account &member(int tid);
+    Account &own(int tid);
     Account &other(int tid) { return tasks_.other(tid); }
     Account &ended(int tid) { return tasks_.ended(tid); }
     int tid_now(int tid) const { return tasks_.tid_now(tid); }
-    const std::unordered_map<int, Account> &members() const { return tasks_.members(); }
+    const std::unordered_map<int, Account> &own_tasks() const { return tasks_.own_tasks(); }
     const std::map<int, Account> &others() const { return tasks_.others(); }
     void adopt_other(int tid) { tasks_.adopt_other(tid); }
-    /// To be called when the member has ended by `t_ns`. Its account is added to the sum of ended tasks when none of
+    /// To be called when the task has ended by `t_ns`. Its account is added to the sum of ended tasks when none of
     /// its updates is open.
-    void end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns);
-    void leave_member(int tid, std::uint64_t faults, const TaskName &name);
+    void end_own(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns);
+    void leave_own(int tid, std::uint64_t faults, const TaskName &name);
     /// To be called when a task of another mm has ended and a new task has its TID.
     void end_other(int tid, const TaskName &name, std::uint64_t t_ns, MmTasks::End end);
     std::vector<int> others_to_end(std::uint64_t t_ns) { return tasks_.others_to_end(t_ns); }
     void rename_other(int from, int to);
-    /// To be called when the TID of a member changes (exec by a thread other than the leader).
-    void rename_member(int from, int to);
+    /// To be called when the TID of a task of the mm changes (exec by a thread other than the leader).
+    void rename_own(int from, int to);
     /// Adds the account of each ended task to the sum of ended tasks, unless one of its updates may be open at `t_ns`.
     void release_former_tasks(std::uint64_t t_ns);
 

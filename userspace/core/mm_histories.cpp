@@ -48,7 +48,7 @@ void MmHistories::passed(int cpu, std::uint64_t t_ns) {
 }
 
 std::uint64_t MmHistories::complete_ns(std::uint64_t now) const {
-    const std::uint64_t of_silent = now - std::min(now, CounterHistory::kInFlightNs);
+    const std::uint64_t of_silent = now - std::min(now, kLongestDelayNs);
     std::uint64_t complete = seen_ns_.size() < cpus_ ? of_silent : now;
     for (const auto &[cpu, seen] : seen_ns_) {
         const bool silent = seen == 0 || seen + CounterHistory::kSilentNs <= now;

@@ -31,10 +31,10 @@ class MmHistories {
     CounterEvent event_of(const rsslag_update &update, Account &account);
     /// To be called for a record of a fault of this task.
     void seen(const rsslag_fault &fault, Account &account);
-    /// A record of the CPU: it had read the counts of its earlier records, of whatever member, by then.
+    /// A record of the CPU: by `t_ns` it had read the counts of its earlier records of any member.
     void passed(int cpu, std::uint64_t t_ns);
     /// The time up to which all records have come: a CPU that is silent for kSilentNs has nothing in flight except an
-    /// update of the last kInFlightNs.
+    /// update of the last kLongestDelayNs.
     std::uint64_t complete_ns(std::uint64_t now) const;
 
     /// Starts again from these counts and drops all open updates.

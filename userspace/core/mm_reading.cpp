@@ -38,7 +38,7 @@ void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std
         }
     }
     for (const TaskReading &task : reading.tasks) {
-        Account &account = tasks_.member(task.host_tid);
+        Account &account = tasks_.own(task.host_tid);
         for (Member member : kAllMembers) {
             tasks_.set_cached(account, index_of(member), task.cached[member].n);
             tasks_.set_cached_at_attach(account, index_of(member), task.cached[member].n);
@@ -58,7 +58,7 @@ void MmAccount::take_absolute(const rsslag_update &update) {
     hold_count(update);
     if (cpus_cache(options_.scheme)) {
         if (update.cpu < counters_.cpus()) counters_.set(counters_.cell_of(update.cpu, update.member), update.cached);
-    } else if (Account *const account = tasks_.find_member(update.tid); account != nullptr && update.cached != 0) {
+    } else if (Account *const account = tasks_.find_own(update.tid); account != nullptr && update.cached != 0) {
         tasks_.set_cached(*account, update.member, 0);
         tasks_.set_cached_at_attach(*account, update.member, 0);
         account->from_faults[update.member] = 0;
@@ -173,7 +173,7 @@ void MmAccount::take_over(const std::vector<std::int64_t> &read, const std::vect
 /// Takes what tasks cache from the reading: no record shows what a task cached after its last event.
 void MmAccount::take_over_tasks(const CounterReading &reading, std::uint64_t begin_ns) {
     for (const TaskReading &task : reading.tasks) {
-        Account *const account = tasks_.find_member(task.host_tid);
+        Account *const account = tasks_.find_own(task.host_tid);
         if (account == nullptr || account->cached_ns + kReadingMarginNs >= begin_ns) continue;
         if (account->last_flush_ns + kReadingMarginNs >= begin_ns) continue;
         for (Member member : kAllMembers)

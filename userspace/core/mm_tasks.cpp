@@ -85,13 +85,13 @@ MmTasks::MmTasks() {
     teardown_.tag = kTeardownTid;
 }
 
-Account &MmTasks::member(int tid) {
-    return account_in(members_, tid, lost_pages_);
+Account &MmTasks::own(int tid) {
+    return account_in(own_tasks_, tid, lost_pages_);
 }
 
-Account *MmTasks::find_member(int tid) {
-    const auto found = members_.find(tid);
-    return found == members_.end() ? nullptr : &found->second;
+Account *MmTasks::find_own(int tid) {
+    const auto found = own_tasks_.find(tid);
+    return found == own_tasks_.end() ? nullptr : &found->second;
 }
 
 Account &MmTasks::other(int tid) {
@@ -104,21 +104,21 @@ Account &MmTasks::ended(int tid) {
 }
 
 Account &MmTasks::of(int tid_or_tag) {
-    if (const auto found = members_.find(tid_or_tag); found != members_.end()) return found->second;
+    if (const auto found = own_tasks_.find(tid_or_tag); found != own_tasks_.end()) return found->second;
     if (const auto found = others_.find(tid_or_tag); found != others_.end()) return found->second;
     if (const auto found = former_tasks_.find(tid_or_tag); found != former_tasks_.end()) return found->second.account;
     return tid_or_tag == kTeardownTid ? teardown_ : ended_;
 }
 
-Account &MmTasks::teardown(const Account &member) {
-    teardown_.seen_ns = std::max(teardown_.seen_ns, member.seen_ns);
+Account &MmTasks::teardown(const Account &task) {
+    teardown_.seen_ns = std::max(teardown_.seen_ns, task.seen_ns);
     return teardown_;
 }
 
-void MmTasks::count(Account &account, std::uint64_t updates, bool member, std::uint64_t t_ns) {
+void MmTasks::count(Account &account, std::uint64_t updates, bool own, std::uint64_t t_ns) {
     account.updates += updates;
     account.active_ns = std::max(account.active_ns, t_ns);
-    (member ? updates_ : updates_by_others_) += updates;
+    (own ? updates_ : updates_by_others_) += updates;
 }
 
 void MmTasks::set_cached(Account &account, std::size_t member, std::int64_t pages) {
@@ -139,13 +139,13 @@ void MmTasks::add_flushed(Account &account, std::size_t member, std::int64_t pag
 }
 
 void MmTasks::rebase() {
-    for (auto &[tid, account] : members_)
+    for (auto &[tid, account] : own_tasks_)
         account.rebase();
 }
 
 void MmTasks::widen(std::int64_t pages) {
     const auto widen = [pages](std::int64_t &lost) { lost = std::min(lost, INT64_MAX / 8) + pages; };
-    for (auto &[tid, account] : members_)
+    for (auto &[tid, account] : own_tasks_)
         widen(account.lost);
     for (auto &[tid, account] : others_)
         widen(account.lost);
@@ -158,7 +158,7 @@ void MmTasks::widen(std::int64_t pages) {
     widen(lost_pages_);
 }
 
-void MmTasks::leave_member(int tid, std::uint64_t faults, const TaskName &name) {
+void MmTasks::leave_own(int tid, std::uint64_t faults, const TaskName &name) {
     TaskNet &left = left_[tid];
     left.tid = name.tid;
     left.tgid = name.tgid;
@@ -166,8 +166,8 @@ void MmTasks::leave_member(int tid, std::uint64_t faults, const TaskName &name) 
     left.faults = faults;
 }
 
-int MmTasks::end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns) {
-    const auto found = members_.find(tid);
+int MmTasks::end_own(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns) {
+    const auto found = own_tasks_.find(tid);
     FormerTask former;
     former.named.faults = faults;
     former.end_ns = t_ns;
@@ -175,7 +175,7 @@ int MmTasks::end_member(int tid, std::uint64_t faults, const TaskName &name, std
     former_task_of_[tid] = tag;
     ended_count_++;
     ended_faults_ += faults;
-    members_.erase(found);
+    own_tasks_.erase(found);
     return tag;
 }
 
@@ -254,7 +254,7 @@ void MmTasks::adopt_other(int tid) {
     if (found == others_.end()) return;
     updates_ += found->second.updates;
     updates_by_others_ -= found->second.updates;
-    members_[tid].join(found->second);
+    own_tasks_[tid].join(found->second);
     others_.erase(found);
 }
 
@@ -262,8 +262,8 @@ bool MmTasks::rename_other(int from, int to) {
     return move_account(others_, from, to);
 }
 
-bool MmTasks::rename_member(int from, int to) {
-    if (!move_account(members_, from, to)) return false;
+bool MmTasks::rename_own(int from, int to) {
+    if (!move_account(own_tasks_, from, to)) return false;
     renamed_[from] = to;
     return true;
 }
@@ -274,8 +274,8 @@ int MmTasks::tid_now(int tid) const {
 }
 
 void MmTasks::show(MmView &view, bool tasks_cache) const {
-    view.tasks.reserve(members_.size());
-    for (const auto &[tid, account] : members_) {
+    view.tasks.reserve(own_tasks_.size());
+    for (const auto &[tid, account] : own_tasks_) {
         TaskNet &net = view.tasks.emplace_back(entry(tid, account, tasks_cache));
         const auto left = left_.find(tid);
         if (left == left_.end()) continue;

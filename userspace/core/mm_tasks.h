@@ -56,8 +56,8 @@ struct Account {
     void rebase();
 };
 
-/// The accounts of all tasks that updated an mm: of members, which live in it, of tasks of other mms, and of tasks that
-/// have ended.
+/// The accounts of all tasks that updated an mm: of its own tasks, which live in it, of tasks of other mms, and of
+/// tasks that have ended.
 ///
 /// Each amount is in exactly one account, so the sum of all nets does not change when a task ends, moves or changes its
 /// TID. The open updates of an account have its TID, or its tag if the task has ended: where a function returns a tag
@@ -66,43 +66,43 @@ class MmTasks {
   public:
     MmTasks();
 
-    /// The account of a member; added if it is missing.
-    Account &member(int tid);
-    /// Null: no such member.
-    Account *find_member(int tid);
+    /// The account of a task of the mm; added if it is missing.
+    Account &own(int tid);
+    /// Null: the mm has no such task.
+    Account *find_own(int tid);
     /// The account of a task of another mm; added if it is missing.
     Account &other(int tid);
     /// The account for an update by a task that has already ended: its own while it is kept, else the sum of ended
     /// tasks.
     Account &ended(int tid);
-    /// The account in place of this member's during the teardown: pages that it frees are not part of a task's net.
-    Account &teardown(const Account &member);
+    /// The account for updates of this task during the teardown. The freed pages are not part of the task's net.
+    Account &teardown(const Account &task);
     /// The account of an open update.
     Account &of(int tid_or_tag);
-    const std::unordered_map<int, Account> &members() const { return members_; }
+    const std::unordered_map<int, Account> &own_tasks() const { return own_tasks_; }
     const std::map<int, Account> &others() const { return others_; }
 
     /// The number of accounts.
-    std::size_t size() const { return members_.size() + others_.size() + former_tasks_.size(); }
+    std::size_t size() const { return own_tasks_.size() + others_.size() + former_tasks_.size(); }
 
-    /// Adds to the number of the account's updates. `member`: its task lives in the mm.
-    void count(Account &account, std::uint64_t updates, bool member, std::uint64_t t_ns);
+    /// Adds to the number of the account's updates. `own`: its task lives in the mm.
+    void count(Account &account, std::uint64_t updates, bool own, std::uint64_t t_ns);
     /// Sets what a task of the mm caches (`thread` scheme).
     void set_cached(Account &account, std::size_t member, std::int64_t pages);
     void set_cached_at_attach(Account &account, std::size_t member, std::int64_t pages);
     /// Adds the most likely amount of an update of the task.
     void add_flushed(Account &account, std::size_t member, std::int64_t pages);
-    /// Calls Account::rebase() of each member.
+    /// Calls Account::rebase() of each task of the mm.
     void rebase();
-    /// A member has left the mm by an exec. Its account stays, with this name and the faults that it had in the mm.
-    void leave_member(int tid, std::uint64_t faults, const TaskName &name);
+    /// A task of the mm has left it by an exec. Its account stays, with this name and the faults that it had in the mm.
+    void leave_own(int tid, std::uint64_t faults, const TaskName &name);
     /// Any net may be off by this many more pages from now on.
     void widen(std::int64_t pages);
     /// To be called after a resync: the possible error does not apply to accounts that are added later.
     void resynced() { lost_pages_ = 0; }
 
-    /// Ends an existing member at this time. Returns its tag.
-    int end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns);
+    /// Ends an existing task of the mm at this time. Returns its tag.
+    int end_own(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns);
     enum class End { Known, Silent };
     /// Ends a task of another mm. Returns its tag; nullopt: there is no such task. release() does not report one that
     /// is only Silent.
@@ -120,19 +120,19 @@ class MmTasks {
     void release(std::uint64_t t_ns, const std::unordered_set<int> &open, std::uint64_t generation,
                  std::vector<EndedTask> *ended);
     /// To be called when the task lives in this mm. Its earlier updates, made while exec built the mm, become those of
-    /// a member.
+    /// a task of the mm.
     void adopt_other(int tid);
     /// These return whether there was an account `from`.
     bool rename_other(int from, int to);
-    bool rename_member(int from, int to);
-    /// The present TID of a member that had this TID.
+    bool rename_own(int from, int to);
+    /// The present TID of a task of the mm that had this TID.
     int tid_now(int tid) const;
 
     /// The sum over all accounts.
     const Members &net() const { return net_; }
-    /// What all members cache.
+    /// What all tasks of the mm cache.
     const std::array<std::int64_t, kMembers> &cached() const { return cached_; }
-    /// By members, ended ones included.
+    /// By tasks of the mm, including ended ones.
     std::uint64_t updates() const { return updates_; }
     /// Fills in the fields of tasks. `tasks_cache`: each has a cache.
     void show(MmView &view, bool tasks_cache) const;
@@ -154,13 +154,13 @@ class MmTasks {
 
     Members net_;
     std::array<std::int64_t, kMembers> cached_{};
-    std::unordered_map<int, Account> members_;
+    std::unordered_map<int, Account> own_tasks_;
     std::map<int, Account> others_;
     static constexpr std::size_t kMostOthers = 4096;
     std::size_t most_others_ = kMostOthers;
     std::uint64_t silent_at_ns_ = 0;  ///< from then on each of `others_` may be silent
     std::unordered_map<int, int> renamed_;
-    std::unordered_map<int, TaskNet> left_;  ///< by TID: names and faults of members that have left by exec
+    std::unordered_map<int, TaskNet> left_;  ///< by TID: names and faults of tasks that have left by exec
     Account ended_, teardown_;
     Account ended_others_;                    ///< of tasks of other mms
     std::map<int, FormerTask> former_tasks_;  ///< by Account::tag, the last one that has ended first

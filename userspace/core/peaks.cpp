@@ -38,10 +38,6 @@ void note_start_in(Extremes &seen, const PeakStart &start) {
 
 }  // namespace
 
-bool counts_in_rss(std::size_t member) {
-    return in_rss(kAllMembers[member]);
-}
-
 void Peaks::start(const PeakStart &start) {
     now_ = start.exact;
     reported_ = start.exact.rss().n;
@@ -251,7 +247,8 @@ void Peaks::place_ready() {
 void Peaks::place(const PeakStep &step, std::uint64_t processes) {
     const Member member = kAllMembers[step.member];
     now_[member].n += step.pages;
-    const RssTrack::Slack early = counts_in_rss(step.member) ? slack_of(step.pages, step.pages) : RssTrack::Slack{};
+    const RssTrack::Slack early =
+        in_rss(kAllMembers[step.member]) ? slack_of(step.pages, step.pages) : RssTrack::Slack{};
     track_.widen(step.lane, step.t_ns - std::min(step.t_ns, kLongestDelayNs), early);
     track_.record(step.lane, step.t_ns, range());
     if (!running()) return;
@@ -295,7 +292,7 @@ RssTrack::Slack Peaks::place_left(const WideStep &step, Members &by) {
             keep(step.after[m], placed);
         }
         std::int64_t &pages = by[kAllMembers[m]].n;
-        if (counts_in_rss(m)) slack = slack + slack_of(pages - left.most, pages - left.least);
+        if (in_rss(kAllMembers[m])) slack = slack + slack_of(pages - left.most, pages - left.least);
         pages -= left.likely;
     }
     return slack;
@@ -307,13 +304,13 @@ RssTrack::Slack Peaks::place_open(const WideStep &step, State state, Members &by
     const Placed placed{step.open, step.member, state == State::GivenUp, step.had != 0, moved.least != moved.most};
     add_uncertainty(placed, 1);
     keep(ticket, placed);
-    if (!counts_in_rss(step.member)) return {};
+    if (!in_rss(kAllMembers[step.member])) return {};
     return slack_of(moved.least + left.least - step.had, moved.most + left.most - step.had);
 }
 
 /// Adds the uncertainty of a placed update to `off_`, or takes it off with `sign` -1.
 void Peaks::add_uncertainty(const Placed &placed, int sign) {
-    if (!counts_in_rss(placed.member)) return;
+    if (!in_rss(kAllMembers[placed.member])) return;
     const auto add = [&](const Amount &amount) {
         off_.up += sign * (amount.most - amount.likely);
         off_.down += sign * (amount.least - amount.likely);

@@ -19,14 +19,6 @@ namespace rsslag::core {
 /// The lane of a step that belongs to no CPU and no task.
 inline constexpr int kNoLane = -1;
 
-/// Whether the member with this number is part of rss.
-bool counts_in_rss(std::size_t member);
-
-/// The longest time from an update to its record on the `cpu` scheme. The kernel makes both while it holds the lock of
-/// a page table (mm/memory.c), so only interrupts come between, which take 20 us. Not taken into account: a hypervisor
-/// that takes the CPU away just then, and softirqs that take longer.
-inline constexpr std::uint64_t kLongestDelayNs = 1'000'000;
-
 /// How certain amounts are.
 enum class Sure : std::uint8_t {
     Nothing,  ///< they are only likely

@@ -30,19 +30,19 @@ std::string known_fields() {
 
 }  // namespace
 
-core::Result<const procfs::SmapsLine *> field_named(const std::string &word) {
+core::Result<const procfs::SmapsLine *> field_named(const std::string &text) {
     for (const procfs::SmapsLine &line : procfs::kSmapsLines) {
-        if (same_word(line.key, word)) return &line;
+        if (same_word(line.key, text)) return &line;
     }
-    return Error{Kind::BadInput, fmt::format("smaps has no field '{}'", core::printable(word)), 0,
+    return Error{Kind::BadInput, fmt::format("smaps has no field '{}'", core::printable(text)), 0,
                  "use one of " + known_fields()};
 }
 
-core::Result<Order> order_named(const std::string &word) {
-    if (word.empty()) return Order{};
-    if (same_word(word, "address")) return Order{Order::By::Address};
-    if (same_word(word, "name")) return Order{Order::By::Name};
-    const auto field = field_named(word);
+core::Result<Order> order_named(const std::string &text) {
+    if (text.empty()) return Order{};
+    if (same_word(text, "address")) return Order{Order::By::Address};
+    if (same_word(text, "name")) return Order{Order::By::Name};
+    const auto field = field_named(text);
     if (!field) {
         return Error{Kind::BadInput, field.error().what + " to sort by", 0,
                      "use address, name or a field: " + known_fields()};

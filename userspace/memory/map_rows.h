@@ -18,9 +18,9 @@ struct Order {
 };
 
 /// The field of smaps with this name, ignoring case. Kind::BadInput if there is none.
-core::Result<const procfs::SmapsLine *> field_named(const std::string &word);
+core::Result<const procfs::SmapsLine *> field_named(const std::string &text);
 /// "address", "name" or a field of smaps, ignoring case. Kind::BadInput for anything else.
-core::Result<Order> order_named(const std::string &word);
+core::Result<Order> order_named(const std::string &text);
 
 void sort_mappings(std::vector<procfs::Mapping> &mappings, const Order &order);
 /// Removes rows whose name does not match `glob`, unless it is empty. The sums stay those of the whole process.

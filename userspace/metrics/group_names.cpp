@@ -34,9 +34,9 @@ std::string_view name(By by) {
     return "comm";
 }
 
-std::optional<By> by_named(std::string_view word) {
+std::optional<By> by_named(std::string_view text) {
     for (const By by : kAll) {
-        if (name(by) == word) return by;
+        if (name(by) == text) return by;
     }
     return std::nullopt;
 }

@@ -16,8 +16,8 @@ enum class By : std::uint8_t { Comm, Exe, User, Cgroup, Unit };
 
 /// As in the arguments: "comm".
 std::string_view name(By by);
-/// The inverse of name(); nullopt for any other word.
-std::optional<By> by_named(std::string_view word);
+/// The inverse of name(); nullopt for any other text.
+std::optional<By> by_named(std::string_view text);
 
 /// The systemd unit of a cgroup (v2) path: its last service or scope, else its last slice; "none" if it has none,
 /// as Prometheus drops an empty label.

@@ -51,7 +51,7 @@ Try<std::string> link_target(int dir, const char *path) {
 
 std::optional<pid_t> as_pid(std::string_view name) {
     pid_t pid = 0;
-    if (read_number(name, pid) != Fault::None || pid == 0) return std::nullopt;
+    if (read_number(name, pid) != ParseError::None || pid == 0) return std::nullopt;
     return pid;
 }
 

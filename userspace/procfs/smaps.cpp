@@ -33,7 +33,7 @@ bool take_char(std::string_view &rest, char expected) {
 
 template <class T>
 bool take_hex(std::string_view &rest, T &out) {
-    return take_number(rest, out, 16) == Fault::None;
+    return take_number(rest, out, 16) == ParseError::None;
 }
 
 bool take_perms(std::string_view &rest, std::string &out) {
@@ -63,7 +63,7 @@ const char *read_header(std::string_view rest, Mapping &out) {
     if (!take_perms(rest, out.perms) || !take_char(rest, ' ')) return "a mapping with malformed permissions";
     if (!take_hex(rest, out.offset) || !take_char(rest, ' ')) return "a mapping with a malformed offset";
     if (!take_device(rest, out.device) || !take_char(rest, ' ')) return "a mapping with a malformed device";
-    if (take_number(rest, out.inode) != Fault::None) return "a mapping with a malformed inode";
+    if (take_number(rest, out.inode) != ParseError::None) return "a mapping with a malformed inode";
     if (!rest.empty() && rest.front() != ' ') return "a mapping with a malformed inode";
     // The kernel pads with spaces, and no name of its own starts with one. Trailing spaces are part of the name.
     std::size_t name = rest.find_first_not_of(' ');
@@ -75,9 +75,9 @@ std::optional<core::Error> read_sum(const SmapsLine &known, std::string_view val
                                     const char *file, std::size_t line) {
     auto &sum = fields.*known.sum;
     if (sum) return corrupt(file, line, fmt::format("{} appears twice", known.key));
-    Fault fault = read_kilobytes(value, sum.emplace());
-    if (fault == Fault::None) return std::nullopt;
-    return corrupt(file, line, fmt::format("{} {}", known.key, describe(fault)));
+    ParseError error = read_kilobytes(value, sum.emplace());
+    if (error == ParseError::None) return std::nullopt;
+    return corrupt(file, line, fmt::format("{} {}", known.key, describe(error)));
 }
 
 /// Builds the list of mappings line by line.
@@ -130,9 +130,9 @@ class SmapsReader {
 
     std::optional<core::Error> own(const SmapsLine &known, bool &seen, std::string_view value, core::Kilobytes &out) {
         if (std::exchange(seen, true)) return refuse(fmt::format("{} appears twice", known.key));
-        Fault fault = read_kilobytes(value, out);
-        if (fault == Fault::None) return std::nullopt;
-        return refuse(fmt::format("{} {}", known.key, describe(fault)));
+        ParseError error = read_kilobytes(value, out);
+        if (error == ParseError::None) return std::nullopt;
+        return refuse(fmt::format("{} {}", known.key, describe(error)));
     }
 
     std::optional<core::Error> page_size(const SmapsLine &known, std::string_view value,
@@ -146,8 +146,8 @@ class SmapsReader {
         if (out) return refuse(fmt::format("{} appears twice", known.key));
         skip_blanks(value);
         std::uint32_t number = 0;
-        if (Fault fault = read_number(value, number); fault != Fault::None) {
-            return refuse(fmt::format("{} {}", known.key, describe(fault)));
+        if (ParseError error = read_number(value, number); error != ParseError::None) {
+            return refuse(fmt::format("{} {}", known.key, describe(error)));
         }
         out = number;
         return std::nullopt;

@@ -18,7 +18,7 @@ std::optional<std::uint64_t> parse_stack_pointer(std::string_view text) {
     if (!text.starts_with(kHex)) return std::nullopt;
     text.remove_prefix(kHex.size());
     std::uint64_t pointer = 0;
-    if (take_number(text, pointer, 16) != Fault::None || !text.empty()) return std::nullopt;
+    if (take_number(text, pointer, 16) != ParseError::None || !text.empty()) return std::nullopt;
     return pointer;
 }
 

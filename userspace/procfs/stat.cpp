@@ -22,7 +22,7 @@ class Fields {
     void number(const char *name, T &out) {
         std::string_view word;
         if (!take(name, word)) return;
-        if (Fault fault = read_number(word, out); fault != Fault::None) refuse(name, describe(fault));
+        if (ParseError error = read_number(word, out); error != ParseError::None) refuse(name, describe(error));
     }
 
     /// The next word must be one letter.
@@ -83,8 +83,8 @@ core::Result<Stat> parse_stat(std::string_view text) {
     if (!ends_in_newline(text)) return cut_off("stat", text);
     Stat stat;
     std::string_view rest = text.substr(0, text.size() - 1);
-    if (Fault fault = take_number(rest, stat.pid); fault != Fault::None) {
-        return corrupt("stat", 1, fmt::format("field 1 (pid) {}", describe(fault)));
+    if (ParseError error = take_number(rest, stat.pid); error != ParseError::None) {
+        return corrupt("stat", 1, fmt::format("field 1 (pid) {}", describe(error)));
     }
     // do_task_stat() does not escape the name, which may contain ')'. Later fields cannot: the last ')' ends the name.
     std::size_t close = rest.rfind(')');

@@ -51,14 +51,14 @@ bool unescape(std::string_view escaped, std::string &out) {
 
 /// Numbers separated by blanks, to the end of the line.
 template <class T>
-Fault read_numbers(std::string_view value, std::vector<T> &out) {
+ParseError read_numbers(std::string_view value, std::vector<T> &out) {
     for (skip_blanks(value); !value.empty(); skip_blanks(value)) {
         T number{};
-        if (Fault fault = take_number(value, number); fault != Fault::None) return fault;
-        if (!value.empty() && value.front() != ' ' && value.front() != '\t') return Fault::Trailing;
+        if (ParseError error = take_number(value, number); error != ParseError::None) return error;
+        if (!value.empty() && value.front() != ' ' && value.front() != '\t') return ParseError::Trailing;
         out.push_back(number);
     }
-    return Fault::None;
+    return ParseError::None;
 }
 
 /// Takes the lines one by one and checks that each known line is well-formed and appears once.
@@ -101,8 +101,8 @@ class StatusReader {
     std::optional<core::Error> refuse(const char *what) const {
         return corrupt("status", line_, fmt::format("{} {}", key_, what));
     }
-    std::optional<core::Error> unless_fine(Fault fault) const {
-        return fault == Fault::None ? std::nullopt : refuse(describe(fault));
+    std::optional<core::Error> unless_fine(ParseError error) const {
+        return error == ParseError::None ? std::nullopt : refuse(describe(error));
     }
 
     std::optional<core::Error> take_name(std::string_view value) {
@@ -116,7 +116,7 @@ class StatusReader {
     std::optional<core::Error> take_uid(std::string_view value) {
         if (std::exchange(uid_seen_, true)) return refuse("appears twice");
         std::vector<std::uint32_t> uids;  // real, effective, saved, file system
-        if (Fault fault = read_numbers(value, uids); fault != Fault::None) return refuse(describe(fault));
+        if (ParseError error = read_numbers(value, uids); error != ParseError::None) return refuse(describe(error));
         if (uids.size() != 4) return refuse("does not have four numbers");
         status_.real_uid = uids[0];
         status_.effective_uid = uids[1];

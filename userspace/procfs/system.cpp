@@ -71,12 +71,12 @@ constexpr std::array<VmStatLine, 4> kVmStatLines{{{"nr_zspages", &VmStat::zspage
                                                   {"balloon_deflate", &VmStat::balloon_deflate}}};
 
 /// More pages than a 64-bit address space has (2^52) are TooLarge.
-Fault read_pages(std::string_view word, core::Pages &out) {
+ParseError read_pages(std::string_view word, core::Pages &out) {
     std::uint64_t number = 0;
-    if (const Fault fault = read_number(word, number); fault != Fault::None) return fault;
-    if (number >> 52U != 0) return Fault::TooLarge;
+    if (const ParseError error = read_number(word, number); error != ParseError::None) return error;
+    if (number >> 52U != 0) return ParseError::TooLarge;
     out.n = static_cast<std::int64_t>(number);
-    return Fault::None;
+    return ParseError::None;
 }
 
 /// Removes the first word and the space after it, and returns the word.
@@ -93,8 +93,8 @@ std::optional<std::string> as_in_smaps(std::string_view device) {
     if (colon == std::string_view::npos) return std::nullopt;
     std::uint32_t major = 0;
     std::uint32_t minor = 0;
-    if (read_number(device.substr(0, colon), major) != Fault::None) return std::nullopt;
-    if (read_number(device.substr(colon + 1), minor) != Fault::None) return std::nullopt;
+    if (read_number(device.substr(0, colon), major) != ParseError::None) return std::nullopt;
+    if (read_number(device.substr(colon + 1), minor) != ParseError::None) return std::nullopt;
     return fmt::format("{:02x}:{:02x}", major, minor);
 }
 
@@ -102,8 +102,8 @@ std::optional<std::string> as_in_smaps(std::string_view device) {
 /// the optional fields.
 std::optional<Mount> read_mount(std::string_view line) {
     Mount mount;
-    if (read_number(take_word(line), mount.id) != Fault::None) return std::nullopt;
-    if (read_number(take_word(line), mount.parent) != Fault::None) return std::nullopt;
+    if (read_number(take_word(line), mount.id) != ParseError::None) return std::nullopt;
+    if (read_number(take_word(line), mount.parent) != ParseError::None) return std::nullopt;
     auto device = as_in_smaps(take_word(line));
     if (!device) return std::nullopt;
     mount.device = *std::move(device);
@@ -133,9 +133,9 @@ core::Result<MemInfo> parse_meminfo(std::string_view text) {
             if (known.key != line.substr(0, colon)) continue;
             auto &value = info.*known.value;
             if (value) return corrupt(kMeminfo, lines.number(), fmt::format("{} appears twice", known.key));
-            const Fault fault = read_kilobytes(line.substr(colon + 1), value.emplace());
-            if (fault != Fault::None) {
-                return corrupt(kMeminfo, lines.number(), fmt::format("{} {}", known.key, describe(fault)));
+            const ParseError error = read_kilobytes(line.substr(colon + 1), value.emplace());
+            if (error != ParseError::None) {
+                return corrupt(kMeminfo, lines.number(), fmt::format("{} {}", known.key, describe(error)));
             }
         }
     }
@@ -153,9 +153,9 @@ core::Result<VmStat> parse_vmstat(std::string_view text) {
             if (known.key != key) continue;
             auto &value = stat.*known.value;
             if (value) return corrupt(kVmstat, lines.number(), fmt::format("{} appears twice", key));
-            const Fault fault = read_pages(line, value.emplace());
-            if (fault != Fault::None)
-                return corrupt(kVmstat, lines.number(), fmt::format("{} {}", key, describe(fault)));
+            const ParseError error = read_pages(line, value.emplace());
+            if (error != ParseError::None)
+                return corrupt(kVmstat, lines.number(), fmt::format("{} {}", key, describe(error)));
         }
     }
     return stat;
@@ -172,8 +172,8 @@ core::Result<core::Pages> parse_zoneinfo(std::string_view text) {
         line.remove_prefix(kCount.size());
         skip_blanks(line);
         core::Pages pages;
-        if (const Fault fault = read_pages(line, pages); fault != Fault::None)
-            return corrupt(kZoneinfo, lines.number(), fmt::format("count {}", describe(fault)));
+        if (const ParseError error = read_pages(line, pages); error != ParseError::None)
+            return corrupt(kZoneinfo, lines.number(), fmt::format("count {}", describe(error)));
         sum = sum.value_or(core::Pages{}) + pages;
     }
     if (!sum) return corrupt(kZoneinfo, lines.number(), "the text has no count");
@@ -247,7 +247,7 @@ std::optional<std::string> read_single_line(const std::string &path) {
 std::optional<std::uint64_t> read_single_number(const std::string &path) {
     const auto line = read_single_line(path);
     std::uint64_t number = 0;
-    if (!line || read_number(std::string_view(*line), number) != Fault::None) return std::nullopt;
+    if (!line || read_number(std::string_view(*line), number) != ParseError::None) return std::nullopt;
     return number;
 }
 

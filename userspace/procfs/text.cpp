@@ -7,13 +7,13 @@
 
 namespace rsslag::procfs {
 
-const char *describe(Fault fault) {
-    switch (fault) {
-        case Fault::None: return "is fine";
-        case Fault::NoDigits: return "is not an unsigned number";
-        case Fault::TooLarge: return "is out of range";
-        case Fault::NoUnit: return "is not in kB";
-        case Fault::Trailing: return "has trailing characters";
+const char *describe(ParseError error) {
+    switch (error) {
+        case ParseError::None: return "is fine";
+        case ParseError::NoDigits: return "is not an unsigned number";
+        case ParseError::TooLarge: return "is out of range";
+        case ParseError::NoUnit: return "is not in kB";
+        case ParseError::Trailing: return "has trailing characters";
     }
     return "";
 }
@@ -29,7 +29,7 @@ void skip_blanks(std::string_view &rest) {
     rest.remove_prefix(blanks);
 }
 
-Fault read_kilobytes(std::string_view value, core::Kilobytes &out) {
+ParseError read_kilobytes(std::string_view value, core::Kilobytes &out) {
     constexpr std::int64_t kMost = std::int64_t{1} << 54;
     skip_blanks(value);
     // By hand for speed: the smaps of a large process has a quarter of a million of these.
@@ -37,13 +37,13 @@ Fault read_kilobytes(std::string_view value, core::Kilobytes &out) {
     std::size_t digits = 0;
     for (; digits < value.size() && value[digits] >= '0' && value[digits] <= '9'; ++digits) {
         number = number * 10 + (value[digits] - '0');
-        if (number > kMost) return Fault::TooLarge;
+        if (number > kMost) return ParseError::TooLarge;
     }
-    if (digits == 0) return Fault::NoDigits;
+    if (digits == 0) return ParseError::NoDigits;
     value.remove_prefix(digits);
-    if (value != " kB") return value.starts_with(" kB") ? Fault::Trailing : Fault::NoUnit;
+    if (value != " kB") return value.starts_with(" kB") ? ParseError::Trailing : ParseError::NoUnit;
     out = {number};
-    return Fault::None;
+    return ParseError::None;
 }
 
 std::size_t last_line(std::string_view text) {

@@ -15,38 +15,38 @@
 namespace rsslag::procfs {
 
 /// The reason why a value cannot be parsed.
-enum class Fault : std::uint8_t { None, NoDigits, TooLarge, NoUnit, Trailing };
+enum class ParseError : std::uint8_t { None, NoDigits, TooLarge, NoUnit, Trailing };
 
-/// The fault as text that follows the name of the value: "Rss is not in kB".
-const char *describe(Fault fault);
+/// The error as text that follows the name of the value: "Rss is not in kB".
+const char *describe(ParseError error);
 
 /// A Kind::Corrupt error with the file and the 1-based line.
 core::Error corrupt(std::string_view file, std::size_t line, std::string_view what);
 
 /// Takes an unsigned number off the front of `rest`. A sign is an error: the kernel prints none here.
 template <class T>
-Fault take_number(std::string_view &rest, T &out, int base = 10) {
+ParseError take_number(std::string_view &rest, T &out, int base = 10) {
     const char *end = rest.data() + rest.size();
-    if (rest.empty() || rest.front() == '-') return Fault::NoDigits;
+    if (rest.empty() || rest.front() == '-') return ParseError::NoDigits;
     auto [stop, error] = std::from_chars(rest.data(), end, out, base);
-    if (error == std::errc::result_out_of_range) return Fault::TooLarge;
-    if (error != std::errc{}) return Fault::NoDigits;
+    if (error == std::errc::result_out_of_range) return ParseError::TooLarge;
+    if (error != std::errc{}) return ParseError::NoDigits;
     rest.remove_prefix(static_cast<std::size_t>(stop - rest.data()));
-    return Fault::None;
+    return ParseError::None;
 }
 
 /// Parses `word`, all of which must be one unsigned number.
 template <class T>
-Fault read_number(std::string_view word, T &out) {
-    Fault fault = take_number(word, out);
-    return fault == Fault::None && !word.empty() ? Fault::Trailing : fault;
+ParseError read_number(std::string_view word, T &out) {
+    ParseError error = take_number(word, out);
+    return error == ParseError::None && !word.empty() ? ParseError::Trailing : error;
 }
 
 /// Drops spaces and tabs at the front.
 void skip_blanks(std::string_view &rest);
 
 /// Reads "     1692 kB". More than 2^54 kB exceeds a 64-bit address space and is TooLarge.
-Fault read_kilobytes(std::string_view value, core::Kilobytes &out);
+ParseError read_kilobytes(std::string_view value, core::Kilobytes &out);
 
 /// The kernel ends each of these files with a newline. Text without one was cut off, perhaps within its last number.
 inline bool ends_in_newline(std::string_view text) {

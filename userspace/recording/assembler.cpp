@@ -81,12 +81,12 @@ void Assembler::close() {
     base_ns_ = now_ns_;
 }
 
-void Assembler::end(const std::optional<Peak> &peak) {
+void Assembler::end(const std::optional<PeakLag> &peak) {
     close();
     give(ending(peak));
 }
 
-Bytes Assembler::ending(const std::optional<Peak> &peak) const {
+Bytes Assembler::ending(const std::optional<PeakLag> &peak) const {
     Bytes index;
     put(index, index_.size());
     Position before{};

@@ -12,7 +12,7 @@
 #include "chunk.h"
 #include "core/event.h"
 #include "recording/header.h"
-#include "recording/peak.h"
+#include "recording/peak_lag.h"
 
 namespace rsslag::recording {
 
@@ -39,9 +39,9 @@ class Assembler {
     bool open() const { return !payload_.empty(); }
     std::size_t open_bytes() const { return payload_.size(); }
     /// Closes the open chunk, then writes the index and the end chunk.
-    void end(const std::optional<Peak> &peak = std::nullopt);
+    void end(const std::optional<PeakLag> &peak = std::nullopt);
     /// The index and the end chunk that end() would write if no chunk were open.
-    Bytes ending(const std::optional<Peak> &peak = std::nullopt) const;
+    Bytes ending(const std::optional<PeakLag> &peak = std::nullopt) const;
     /// Upper bound on the size of ending().
     std::size_t most_ending_bytes() const;
 

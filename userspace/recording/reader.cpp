@@ -275,7 +275,7 @@ std::vector<Position> Reader::positions() const {
 }
 
 /// The end chunk gives the offset of the index. The peak follows the positions of the chunks there.
-std::optional<Peak> Reader::peak() const {
+std::optional<PeakLag> Reader::peak() const {
     const State &state = *state_;
     constexpr std::size_t kMostEnd = kChunkHeader + 20;
     const std::uint64_t from = state.input.size - std::min<std::uint64_t>(state.input.size, kMostEnd);
@@ -291,7 +291,7 @@ std::optional<Peak> Reader::peak() const {
     for (std::uint64_t left = chunks * kNumbers; left > 0 && !in.bad(); --left)
         in.number();
     if (in.bad() || in.at_end() || !in.yes()) return std::nullopt;
-    Peak peak;
+    PeakLag peak;
     peak.t_ns = in.number();
     peak.pid = in.small();
     peak.lag = core::Pages{in.signed_number()};

@@ -13,7 +13,7 @@
 #include "core/event.h"
 #include "core/result.h"
 #include "recording/header.h"
-#include "recording/peak.h"
+#include "recording/peak_lag.h"
 
 namespace rsslag::recording {
 
@@ -63,7 +63,7 @@ class Reader {
     /// All chunks of items in order, except damaged ones; reads only the chunks' headers.
     std::vector<Position> positions() const;
     /// The peak that the writer stored; nullopt if the recording was not ended properly or the writer stored none.
-    std::optional<Peak> peak() const;
+    std::optional<PeakLag> peak() const;
     /// Continues at `position`. The first events may depend on events of earlier chunks.
     void seek(const Position &position);
 

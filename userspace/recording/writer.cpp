@@ -94,7 +94,7 @@ struct Writer::State {
     std::size_t waiting_bytes = 0;
     event::Gap missed;  ///< events that did not fit into the queue since the last one that did
     Progress progress;
-    std::optional<Peak> peak;
+    std::optional<PeakLag> peak;
     bool stop = false;
     bool began = false;
     std::uint64_t given_bytes = 0;  ///< queued since the last header
@@ -206,7 +206,7 @@ void Writer::end() {
     state.wake.notify_one();
 }
 
-core::Status Writer::finish(const std::optional<Peak> &peak) {
+core::Status Writer::finish(const std::optional<PeakLag> &peak) {
     {
         const std::lock_guard lock(state_->mutex);
         if (!state_->stop) state_->peak = peak;

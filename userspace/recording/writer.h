@@ -12,7 +12,7 @@
 #include "core/event.h"
 #include "core/result.h"
 #include "recording/header.h"
-#include "recording/peak.h"
+#include "recording/peak_lag.h"
 
 namespace rsslag::recording {
 
@@ -65,7 +65,7 @@ class Writer {
     /// Starts to end the recording without waiting. finish() must still be called.
     void end();
     /// Waits until all events and the end are written. Returns the first error of the whole recording, Kind::Io.
-    core::Status finish(const std::optional<Peak> &peak = std::nullopt);
+    core::Status finish(const std::optional<PeakLag> &peak = std::nullopt);
 
   private:
     struct State;

@@ -289,7 +289,7 @@ class Player : public analysis::TraceObserver {
     }
 
     /// Reads the whole file for the peak lag; nullopt: rsslag must end, or the file cannot be opened.
-    std::optional<recording::Peak> find_peak() {
+    std::optional<recording::PeakLag> find_peak() {
         post_notice(*screen_, "looking for the peak lag");
         analysis::ReplayOptions quick;
         quick.threads = core::ThreadChoice{core::ThreadChoice::Which::None, 0};
@@ -343,7 +343,7 @@ class Player : public analysis::TraceObserver {
     std::deque<core::Tick> pending_;    ///< read, but not shown yet
     Batch batch_;                       ///< to be shown with the next frame
     std::vector<std::uint64_t> shown_;  ///< times of the ticks shown since begin(), ascending
-    std::optional<recording::Peak> peak_;
+    std::optional<recording::PeakLag> peak_;
     std::deque<screen::Intent> typed_;  ///< not handled yet
     Clock::time_point next_look_;
     std::uint64_t t_ns_ = 0;        ///< the present position

@@ -124,7 +124,7 @@ Status Session::summary() {
     tracer_->stop();
     if (Status done = writer_.flush(); !done) return done;
     core::Summary summary = tracer_->summary();
-    const recording::Peak peak = analysis::peak_of(summary);
+    const recording::PeakLag peak = analysis::peak_of(summary);
     Status written = writer_.summary(std::move(summary));
     // First the recording: the output's reader may not read any more.
     const Status recorded = finish_recording(peak);

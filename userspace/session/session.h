@@ -86,7 +86,7 @@ class Session {
     core::Status look_at_recording();
     void show_progress(const recording::Writer::Progress &progress, bool last);
     recording::Writer *last_recording();
-    core::Status finish_recording(const std::optional<recording::Peak> &peak);
+    core::Status finish_recording(const std::optional<recording::PeakLag> &peak);
     void report_recording(bool done);
     std::chrono::milliseconds pause(std::chrono::steady_clock::time_point begin,
                                     std::chrono::steady_clock::time_point next) const;

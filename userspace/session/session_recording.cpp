@@ -202,7 +202,7 @@ recording::Writer *Session::last_recording() {
 }
 
 /// `peak` is that of the trace: only a recording of the whole trace contains it.
-Status Session::finish_recording(const std::optional<recording::Peak> &peak) {
+Status Session::finish_recording(const std::optional<recording::PeakLag> &peak) {
     recording::Writer *const recording = last_recording();
     if (recording == nullptr) return core::success();
     const bool whole = !by_key_ && !options_.max_bytes;

@@ -92,7 +92,7 @@ void take_terminal(int terminal) {
     if (core::uninterrupted([&] { return read(go, &byte, 1); }) != 1) _exit(0);  // rsslag failed before release()
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT})
         std::signal(signal, SIG_DFL);
-    const std::vector<char *> arguments = core::arguments_of(argv);
+    const std::vector<char *> arguments = core::pointers_to(argv);
     restore_variables();
     restore_descriptor_limit();
     int err = EPERM;

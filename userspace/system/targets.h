@@ -32,10 +32,10 @@ struct Target {
 };
 
 /// Parses "4711" or "1,2". Kind::BadInput if a PID is malformed or out of range. Pure.
-core::Result<std::vector<pid_t>> parse_pids(const std::string &word);
+core::Result<std::vector<pid_t>> parse_pids(const std::string &argument);
 
-/// Whether `word` can be a process name: it contains a character other than digits, signs, commas and spaces.
-bool may_be_name(std::string_view word);
+/// Whether `argument` can be a process name: it contains a character other than digits, signs, commas and spaces.
+bool may_be_name(std::string_view argument);
 
 /// PIDs of the processes with this name (procfs::has_name) or, if it contains a '/', with this path of the executable;
 /// ascending, without rsslag itself; may be empty.

@@ -24,7 +24,7 @@ struct Walker::State {
 };
 
 Walker::Walker(std::function<bool()> stop_waiting, std::chrono::milliseconds patience)
-    : impatient_(std::move(stop_waiting)), patience_(patience), state_(std::make_shared<State>()) {}
+    : stop_waiting_(std::move(stop_waiting)), patience_(patience), state_(std::make_shared<State>()) {}
 
 Walker::~Walker() {
     std::unique_lock lock(state_->mutex);
@@ -64,7 +64,7 @@ bool Walker::run(std::function<void()> job) {
     state.came.notify_one();
     while (!state.went.wait_for(lock, kLook, [&state] { return !state.busy; })) {
         lock.unlock();
-        if (!enough_at && impatient_()) enough_at = Clock::now() + patience_;
+        if (!enough_at && stop_waiting_()) enough_at = Clock::now() + patience_;
         lock.lock();
         if (state.busy && enough_at && Clock::now() >= *enough_at) return false;
     }

@@ -32,13 +32,13 @@ class Walker {
 
   private:
     struct State;
-    std::function<bool()> impatient_;
+    std::function<bool()> stop_waiting_;
     std::chrono::milliseconds patience_;
     std::shared_ptr<State> state_;  ///< shared with the thread, which may outlive this object
 };
 
 /// Runs a job that takes the process's mmap_lock, if possible on the thread of `walker`, which may be null. The job
-/// must own all that it uses. nullopt: it was left behind.
+/// must own all that it uses. nullopt: it was abandoned.
 template <class Job, class Result = std::invoke_result_t<Job, const procfs::Process &>>
 std::optional<Result> locked(Walker *walker, const procfs::Process &process, Job job) {
     auto own = walker != nullptr ? process.duplicate() : core::Result<procfs::Process>(core::Error{});

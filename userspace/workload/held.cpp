@@ -38,7 +38,7 @@ core::Result<Held> Held::start(const std::vector<std::string> &argv) {
     if (pid == 0) {
         std::ignore = die_with(parent);
         if (dup2(to.get(), STDOUT_FILENO) < 0) _exit(1);
-        execv("/proc/self/exe", core::arguments_of(argv).data());
+        execv("/proc/self/exe", core::pointers_to(argv).data());
         _exit(3);  // as rsslag exits if the machine does not allow something
     }
     return Held(pid, std::move(from));

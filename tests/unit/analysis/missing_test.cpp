@@ -30,7 +30,7 @@ core::Summary::Process process(int pid, std::int64_t lag, std::uint64_t t_ns) {
 TEST(PeakOf, IsTheGreatestOfAnyProcessAndTheFirstOfEqualOnes) {
     core::Summary summary;
     summary.processes = {process(1, 5, 10), process(2, 9, 20), process(3, 9, 30)};
-    const recording::Peak peak = peak_of(summary);
+    const recording::PeakLag peak = peak_of(summary);
     EXPECT_EQ(peak.pid, 2);
     EXPECT_EQ(peak.lag, core::Pages{9});
     EXPECT_EQ(peak.t_ns, 20U);

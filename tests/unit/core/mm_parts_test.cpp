@@ -215,16 +215,16 @@ TEST(MmCheck, VisitsTheSuspicionsOfOneCellOnly) {
 
 TEST(MmTasks, KeepsTheSumWhenATaskEnds) {
     MmTasks tasks;
-    tasks.set_cached(tasks.member(7), kAnon, 3);
-    tasks.set_cached(tasks.member(8), kAnon, 4);
-    tasks.add_flushed(tasks.member(7), kAnon, 10);
+    tasks.set_cached(tasks.own(7), kAnon, 3);
+    tasks.set_cached(tasks.own(8), kAnon, 4);
+    tasks.add_flushed(tasks.own(7), kAnon, 10);
     EXPECT_EQ(tasks.cached()[kAnon], 7);
     EXPECT_EQ(tasks.net(), members(0, 17));
-    tasks.set_cached(tasks.member(7), kAnon, 0);
-    tasks.add_flushed(tasks.member(7), kAnon, 3);
-    const int tag = tasks.end_member(7, 0, {}, 100);
+    tasks.set_cached(tasks.own(7), kAnon, 0);
+    tasks.add_flushed(tasks.own(7), kAnon, 3);
+    const int tag = tasks.end_own(7, 0, {}, 100);
     EXPECT_LE(tag, kFirstFormerTask);
-    EXPECT_EQ(tasks.find_member(7), nullptr);
+    EXPECT_EQ(tasks.find_own(7), nullptr);
     EXPECT_EQ(tasks.of(tag).net(), members(0, 13));
     EXPECT_EQ(tasks.net(), members(0, 17));
     tasks.release(UINT64_MAX / 2, {tag}, 1, nullptr);
@@ -241,8 +241,8 @@ TEST(MmTasks, ReleasesThoseThatEndedLongEnoughAgo) {
     MmTasks tasks;
     std::vector<int> tags;
     for (int tid = 0; tid < kTasks; ++tid) {
-        tasks.member(tid);
-        tags.push_back(tasks.end_member(tid, 0, {}, kEnd + static_cast<std::uint64_t>(tid)));
+        tasks.own(tid);
+        tags.push_back(tasks.end_own(tid, 0, {}, kEnd + static_cast<std::uint64_t>(tid)));
     }
     std::vector<EndedTask> ended;
     for (int watermark = 0; watermark < many(1'000'000); ++watermark)
@@ -259,10 +259,10 @@ TEST(MmTasks, ReleasesThoseThatEndedLongEnoughAgo) {
 
 TEST(MmTasks, FindsAMemberByItsPresentTid) {
     MmTasks tasks;
-    tasks.member(8).updates = 5;
-    EXPECT_FALSE(tasks.rename_member(9, 7));
-    EXPECT_TRUE(tasks.rename_member(8, 7));
-    EXPECT_EQ(tasks.member(7).updates, 5U);
+    tasks.own(8).updates = 5;
+    EXPECT_FALSE(tasks.rename_own(9, 7));
+    EXPECT_TRUE(tasks.rename_own(8, 7));
+    EXPECT_EQ(tasks.own(7).updates, 5U);
     EXPECT_EQ(tasks.tid_now(8), 7);
     EXPECT_EQ(tasks.tid_now(6), 6);
 }
@@ -283,10 +283,10 @@ TEST(MmHistories, IsCompleteUpToTheOldestCpuThatIsNotSilent) {
     MmHistories histories(Scheme::Cpu, 2);
     Account account;
     const std::uint64_t now = 1'000 * kMs;
-    EXPECT_EQ(histories.complete_ns(now), now - CounterHistory::kInFlightNs);
+    EXPECT_EQ(histories.complete_ns(now), now - kLongestDelayNs);
     histories.event_of(update_at(now - 10 * kMs, 0, 1), account);
     EXPECT_EQ(histories.complete_ns(now), now - 10 * kMs);
-    EXPECT_EQ(histories.complete_ns(now + 100 * kMs), now + 100 * kMs - CounterHistory::kInFlightNs);
+    EXPECT_EQ(histories.complete_ns(now + 100 * kMs), now + 100 * kMs - kLongestDelayNs);
 }
 
 /// complete_ns() is called for each mm at each watermark.
@@ -298,7 +298,7 @@ TEST(MmHistories, VisitsThoseCpusThatHadARecord) {
     for (const int cpu : {8'191, 3, 8'191})
         histories.event_of(update_at(now, cpu, 1), account);
     EXPECT_EQ(histories.cpus_seen(), 2U);
-    EXPECT_EQ(histories.complete_ns(now), now - CounterHistory::kInFlightNs) << "the other CPUs are silent";
+    EXPECT_EQ(histories.complete_ns(now), now - kLongestDelayNs) << "the other CPUs are silent";
     EXPECT_FALSE(histories.has_cpu(8'192));
 }
 

@@ -238,7 +238,7 @@ TEST(Reader, GoesOnAtAnyChunk) {
 }
 
 TEST(Reader, ReturnsThePeakIfItIsKnown) {
-    const auto with = [](const std::optional<Peak> &peak) {
+    const auto with = [](const std::optional<PeakLag> &peak) {
         Bytes bytes;
         Assembler assembler([&bytes](const Bytes &more) { bytes += more; });
         assembler.begin(test::header());
@@ -248,7 +248,7 @@ TEST(Reader, ReturnsThePeakIfItIsKnown) {
     };
     const auto peak_of = [](const Bytes &bytes) { return Reader::open(input_of(bytes), "it")->peak(); };
     EXPECT_FALSE(peak_of(with(std::nullopt)));
-    const Bytes bytes = with(Peak{2'000'000'000, 4711, core::Pages{6072}});
+    const Bytes bytes = with(PeakLag{2'000'000'000, 4711, core::Pages{6072}});
     const auto peak = peak_of(bytes);
     ASSERT_TRUE(peak);
     EXPECT_EQ(peak->t_ns, 2'000'000'000U);
