@@ -127,7 +127,7 @@ static __always_inline void print_some(struct seq_file *seq, struct session *ses
     session->next = it.item;
 }
 
-/* To be called at a later task or after the last one, because only then it is certain that the last output did fit. */
+/* To be called at a later task or after the last one, because only then the last output is certain to have fitted. */
 static __always_inline bool all_printed(const struct session *session)
 {
     return session->next >= FAMILIES * (GROUPS + 1);

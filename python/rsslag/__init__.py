@@ -48,11 +48,12 @@ def exact(pid=None):
 
 
 def self_exact():
-    """The Reading of the calling process. It takes 10 us if the files of `rsslag mount` are mounted."""
+    """The Reading of the calling process. It takes 10 us if the files of `rsslag mount` are mounted. Raises the errors of exact()."""
     return _shared().self_exact()
 
 
 def all():  # noqa: A001  pylint: disable=redefined-builtin
     """Readings: a list with one Reading for each process that has an mm and may be read, by ascending PID. Its `.unreadable` is
-    the number of processes that the caller may not read: if it is not 0, a sum over the list does not cover the whole machine."""
+    the number of processes that the caller may not read: if it is not 0, a sum over the list does not cover the whole machine.
+    Raises BadArgument, Denied, Unsupported, ReadError or InternalError."""
     return _shared().all()

@@ -46,7 +46,8 @@ class Reading:
     flushed       the mm's own counters
     cached        updates that threads or CPUs cache
     bound         the most that may be cached of each member
-    swap, threads
+    swap          exact
+    threads       of the process, as in /proc/PID/status
     moved         it changed while it was read: pages may be missing or count twice
     foreign       other processes share its mm, and what their threads cache is not included
     took_ns       duration of the reading; for all(), of the whole pass

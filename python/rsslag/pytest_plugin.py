@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """@pytest.mark.max_rss("64MiB"): the test fails if the exact RSS of its process ever exceeds the limit, to the page.
 
+The limit is a number of bytes, or a text with B, kB, KiB, K, MiB, M, GiB or G. A test with any other limit fails.
+
 A marked test runs alone, in a pytest of its own under `rsslag peak`. Memory of other tests does not count, but that of the
 interpreter, pytest and the test's modules does. Fixtures are set up in that process only. If tracing is not possible, the test
 is skipped with rsslag's reason."""

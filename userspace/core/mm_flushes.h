@@ -42,7 +42,7 @@ class MmFlushes {
         Amount left;                         ///< PeakAmount::left
         std::optional<std::int64_t> cached;  ///< what the task caches, if this was not known
     };
-    /// Ends an update whose amount is known. nullopt: there is no such update. `torn_down`: so is the mm.
+    /// Ends an update whose amount is known. nullopt: there is no such update. `torn_down`: the mm is torn down.
     std::optional<Settled> settle(const CounterHistory::Update &update, std::size_t member, bool torn_down,
                                   Account &account);
     /// Forgets all updates that are not settled.

@@ -18,11 +18,11 @@ using FolioOrders = std::uint32_t;
 /// cache.
 ///
 /// Anonymous pages come one folio at a time, by a fault or without one (mm/memory.c do_anonymous_page, do_swap_page,
-/// wp_page_copy, mm/huge_memory.c do_huge_pmd_anonymous_page, mm/gup.c faultin_page), and so do swap entries
-/// (mm/rmap.c try_to_unmap_one). A fault on a file or shmem maps the pages around it (filemap_map_pages), or removes
-/// the one page that a private copy replaces. A fault that swaps pages in removes their swap entries. Without a fault,
-/// one update removes the pages of a page table (zap_pte_range) or a huge page, or adds them to an mm that is being
-/// built (copy_pte_range).
+/// wp_page_copy, mm/huge_memory.c do_huge_pmd_anonymous_page, mm/gup.c faultin_page). Swap entries come one folio
+/// at a time, too (mm/rmap.c try_to_unmap_one). A fault on a file or shmem maps the pages around it
+/// (filemap_map_pages), or removes the one page that a private copy replaces. A fault that swaps pages in removes their
+/// swap entries. Without a fault, one update removes the pages of a page table (zap_pte_range) or a huge page, or adds
+/// them to an mm that is being built (copy_pte_range).
 PageSet pages_of(const rsslag_update &update, FolioOrders orders);
 /// The number of pages of nearly all such updates; nullopt if there is no such number.
 std::optional<std::int64_t> usual_pages_of(const rsslag_update &update);

@@ -24,7 +24,8 @@ class OutputFile {
 
     /// The temporary name, for libraries that write to a path; empty if the file is written directly.
     const std::string &path() const { return growing_; }
-    /// What is written directly, such as a FIFO, whose reader may stand still; -1 if `path()` is written.
+    /// The descriptor of a file that is written directly, such as a FIFO, whose writes may block; -1 if `path()` is
+    /// written.
     int reader() const { return growing_.empty() ? fd_.get() : -1; }
     /// Appends text. Kind::Io if that fails.
     core::Status write(std::string_view text);

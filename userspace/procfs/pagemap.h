@@ -24,10 +24,10 @@ struct PageEntry {
     std::uint64_t bits = 0;
 
     bool present() const { return (bits >> 63 & 1) != 0; }
-    /// In swap. Guard markers (6.15, bit 58) have the swap bit too, and so do the markers of userfaultfd and pages that
-    /// are poisoned, being migrated or in the memory of a device. The latter have the highest of the 32 types: up to
-    /// ten of them, depending on the kernel (include/linux/swap.h MAX_SWAPFILES). Without CAP_SYS_ADMIN the type is 0,
-    /// and only a guard marker can be recognised.
+    /// In swap. Other entries have the swap bit, too: guard markers (6.15, bit 58), markers of userfaultfd, and pages
+    /// that are poisoned, being migrated or in the memory of a device. All except guard markers have the highest of the
+    /// 32 types: up to ten of them, depending on the kernel (include/linux/swap.h MAX_SWAPFILES). Without CAP_SYS_ADMIN
+    /// the type is 0, and only a guard marker can be recognised.
     bool swapped() const {
         constexpr std::uint64_t kSwapAreas = 32 - 10;
         return (bits >> 62 & 1) != 0 && !present() && (bits >> 58 & 1) == 0 && (bits & 31) < kSwapAreas;

@@ -17,11 +17,12 @@ namespace rsslag::profile {
 
 using Task = std::pair<int, int>;  ///< PID of the mm, TID
 
-/// A page belongs to the last sample that owns it (core::owns_page). A write to a private page of a file replaces this
-/// page alone, of the 16 or so that came with it by one fault. So the sample of that fault keeps the page, too.
+/// A page belongs to the last sample that owns it (core::owns_page). A write to a private mapping of a file replaces
+/// one page of the 16 or so that a fault on the file has added. So the page of the file and its private copy have
+/// separate owners.
 class Arrivals {
   public:
-    /// Above this number of samples nothing is known any more.
+    /// The limit of samples. If there are more, known() is false.
     static constexpr std::size_t kMost = std::size_t{1} << 20;
 
     explicit Arrivals(std::size_t most = kMost) : most_(most) {}
@@ -41,8 +42,8 @@ class Arrivals {
 
     /// Whether there was a look, and not too many samples.
     bool known() const { return looked_ && !overflowed_; }
-    /// The samples that have an origin and whose pages may be resident. As of the last look at the process; what came
-    /// later is Unknown.
+    /// Calls `use` for each sample with an origin whose pages may be resident, as of the last look at the process. A
+    /// sample after that look is Unknown.
     void each(const std::function<void(const Origin &origin, Residence residence)> &use) const;
 
   private:

@@ -7,10 +7,9 @@ namespace rsslag::report {
 
 struct Report;
 
-/// A flame graph as a self-contained SVG: a panel for the pages that came, one for those that went, and one for
-/// those that are still resident. The width of a
-/// box is the share of the stacks in which its function and its callers below it are. In a browser, a click zooms, and
-/// there is a search. Boxes too narrow to see are left out.
+/// A flame graph as a self-contained SVG: a panel for the pages that came, one for those that went, and one for those
+/// that are still resident. The width of a box is the share of the stacks that contain its function with the same
+/// callers. In a browser, a click zooms, and there is a search. Boxes that are too narrow to see are left out.
 std::string flame_svg(const Report &report);
 
 }  // namespace rsslag::report

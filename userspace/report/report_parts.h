@@ -42,7 +42,7 @@ std::string left_out_line(std::uint64_t processes);
 
 /// The largest absolute residual; nullopt if there was no walk.
 std::optional<std::int64_t> residual_of(const ReportProcess &process);
-/// Whether the page tables were read at none of the process's ticks, as of a process whose smaps is refused.
+/// Whether no tick of the process has a walk, for example because smaps cannot be read.
 bool never_walked(const ReportProcess &process);
 /// The verdicts of its ticks: "12 agrees, 1 moving", or "none".
 std::string verdicts_text(const ReportProcess &process);
@@ -96,8 +96,8 @@ inline constexpr std::string_view kSumsHide = "--mode counts records sums, in wh
 /// is exact.
 std::string lag_uncertainty(const PeakLag &peak);
 
-/// PIDs of processes that share an mm, as core::sharing(). A vfork shares its parent's mm until its first exec, but
-/// that is an entry of its own with image 0.
+/// PIDs of processes that share an mm, as core::sharing(). Entries with image 0 are left out, such as that of a child
+/// of vfork before its exec.
 std::vector<std::vector<int>> sharing(const Report &report);
 
 /// "1.320 s".

@@ -25,9 +25,9 @@ class ProcessNames {
     explicit ProcessNames(std::chrono::milliseconds patience = std::chrono::milliseconds{50})
         : walker_([] { return true; }, patience) {}
 
-    /// Sets `names` of the processes whose names are known. Then reads those of at most kAtOnce processes: first of new
-    /// ones and of those with a new mm, those that lag most before others, then of those read more than kOld ago. If
-    /// they do not come in time, a later call sets them.
+    /// Sets `names` of the processes whose names are known. Then reads the names of at most kAtOnce processes: first of
+    /// those that are new or have a new mm, by descending lag, then of those that were read more than kOld ago. Names
+    /// that are not read in time are set by a later call.
     void fill(std::vector<documents::TopProcess> &processes);
 
   private:

@@ -24,7 +24,7 @@ namespace rsslag::session {
 class TickWriter : public analysis::TraceObserver {
   public:
     /// `events`: a live trace that it observes must pass single records, too; not on a screen. Their lines have labels
-    /// and no columns: the names of the columns come above the rows of a tick, again after each such line.
+    /// instead of columns. So the names of the columns are repeated before the next tick.
     TickWriter(Format format, const core::ThreadChoice &threads, documents::TextStyle style, bool events = false)
         : format_(format),
           threads_(threads.which != core::ThreadChoice::Which::None),

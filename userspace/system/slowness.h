@@ -3,8 +3,8 @@
 
 namespace rsslag::system {
 
-/// What limits of CPU time are multiplied by: 1 unless this machine is far slower than the one that they were measured
-/// on. Takes about 2 ms there.
+/// The factor for limits of CPU time: 1 unless this machine is far slower than the one on which they were measured. The
+/// call takes about 2 ms on the latter.
 double slowness();
 
 }  // namespace rsslag::system

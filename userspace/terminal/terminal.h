@@ -18,8 +18,8 @@ class Terminal {
     /// Whether stdin and stdout are a terminal that can be drawn on: TERM is known and it can place its cursor.
     static bool possible();
 
-    /// Takes over the terminal; the locale must be set. The destructor restores it, and so does a signal that ends the
-    /// program. Kind::Unsupported if curses cannot use the terminal.
+    /// Takes over the terminal; the locale must be set. The destructor restores it. A signal that ends the program
+    /// restores it, too. Kind::Unsupported if curses cannot use the terminal.
     static core::Result<Terminal> open(bool color);
 
     ~Terminal();

@@ -12,8 +12,8 @@
 
 namespace rsslag::workload {
 
-/// A process that runs this program with arguments with which it calls hold(). The kernel kills it when the calling
-/// thread ends.
+/// A child that runs this program with arguments that make it call hold(). The kernel kills it when the calling thread
+/// ends.
 class Held {
   public:
     static core::Result<Held> start(const std::vector<std::string> &argv);

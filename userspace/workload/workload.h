@@ -48,7 +48,8 @@ struct Workload {
     /// Common facts: "threads", "touched_kb", "mapping START-END" (as in /proc/PID/maps), "child PID", "writer PID".
     /// The caller must print them without touching new pages, because these would be cached too.
     /// Kind::Unsupported, with a remedy, if the machine lacks a requirement (huge pages, swap, free memory);
-    /// Kind::Denied if a privilege or limit does; Kind::Io or Kind::Internal if another system call fails.
+    /// Kind::Denied if a privilege is missing or a limit is too low; Kind::Io or Kind::Internal if another system call
+    /// fails.
     core::Result<std::vector<Fact>> (*start)(const Options &options) = nullptr;
 };
 
