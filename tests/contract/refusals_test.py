@@ -105,7 +105,7 @@ class Words(TracingTest):
     @needs_root
     def test_the_remedy_for_root_is_not_sudo(self):
         with Children() as (pid,):
-            for args, file, says in ((('maps', str(pid)), 'smaps', 'CAP_SYS_PTRACE does not help'),
+            for args, file, says in ((('maps', str(pid)), 'smaps', 'CAP_SYS_PTRACE is not enough'),
                                      (('mem',), 'smaps_rollup', 'not allowed: ')):
                 ran = rsslag(*args, prefix=['strace', '-f', '-qq', '-o', '/dev/null', '-P', file, '-e', 'inject=openat:error=EACCES'])
                 self.assertEqual((ran.status, ran.err), (0, ''), ran)  # a reading by their status files
@@ -326,7 +326,7 @@ class FullDisk(TracingTest):
         self.addCleanup(shutil.rmtree, directory)
         with Pane(columns=200, TMPDIR=small_disk(self, directory, '64k')) as pane:
             pane.rsslag('--', 'sh', '-c', "'head -c 300000 /dev/zero | tr \"\\0\" x; read x'")
-            told = re.search(r'! only its first ([\d,]+) bytes: (\S+): No space left', pane.until('only its first'))
+            told = re.search(r'! the first ([\d,]+) bytes are in (\S+): No space left', pane.until('! the first'))
             self.assertEqual(int(told.group(1).replace(',', '')), os.path.getsize(told.group(2)))
             pane.until('300,000 bytes')
             pane.type('q')

@@ -175,7 +175,7 @@ class ScreenEndingsTest(TracingTest):
             modes = pane.modes()
             pane.rsslag('--', 'sh', '-c', "'test -t 0 && echo terminal; stty size; read x; echo got $x; printf \"\\033[2Jbye\\n\"; exit 7'")
             text = pane.until(lambda text: 'OUTPUT' in text and ' terminal' in text)
-            output = re.search(r'all of it: (\S+)', text).group(1)
+            output = re.search(r'complete in (\S+)', text).group(1)
             pane.type('i')
             pane.until('keys go to the command')
             pane.type('some words')

@@ -110,7 +110,7 @@ void draw_help(Grid &grid, const Area &area, const LiveState &state) {
         "   cached   counted by a thread or a CPU, not yet added to that counter",
         "   exact    flushed + cached: what the process holds",
         "   walked   Rss in smaps: the page tables, slow and independent",
-        fmt::format(" Marks  ~ approximate  @1.2s age of walk  ! after a loss, until the resync  {} walk",
+        fmt::format(" Marks  ~ approximate  @1.2s old walk  ! after a loss, until the resync  {} walk",
                     utf8_of(glyph.walk)),
         fmt::format("        {} flushed  {} cached  {} counter too high  {} the axis begins above 0",
                     utf8_of(glyph.flushed), utf8_of(glyph.cached), utf8_of(glyph.excess), utf8_of(glyph.cut)),
