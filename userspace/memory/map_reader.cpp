@@ -134,7 +134,8 @@ class FilePagesReader {
     procfs::FilePages pages() {
         return {page_size_,
                 [this](std::uint64_t start, std::uint64_t end, const auto &found) { return read(start, end, found); },
-                [this](const procfs::Mapping &mapping) { return procfs::stamp_of_mapped(process_, mapping); }};
+                [this](const procfs::Mapping &mapping) { return procfs::stamp_of_mapped(process_, mapping); },
+                [this](const procfs::Mapping &mapping) { return procfs::extents_of_mapped(process_, mapping); }};
     }
 
   private:
@@ -142,7 +143,8 @@ class FilePagesReader {
         if (!opened_) opened_ = procfs::PageReader::open(process_, page_size_);
         if (!*opened_) return false;
         const auto stop = (*opened_)->visit(start, end, budget_, [&](const procfs::PageReader::Page &page) {
-            if (page.entry.present() && page.entry.of_file()) found(page.address, page.entry.frame());
+            if (page.entry.present() && page.entry.of_file())
+                found({page.address, page.entry.frame(), page.entry.exclusive()});
         });
         return stop && *stop == procfs::PageStop::Done;
     }

@@ -109,8 +109,8 @@ std::optional<std::uint64_t> counted_again(const std::vector<MappedPart> &parts,
             const std::uint64_t from = std::max(range->first, part.begin) - part.begin;
             const std::uint64_t to = std::min(range->second, part.end) - part.begin;
             const bool read =
-                pages.visit(part.address + from * 1024, part.address + to * 1024, [&](std::uint64_t at, std::uint64_t) {
-                    held.emplace_back(part.begin * 1024 + (at - part.address), !part.locked);
+                pages.visit(part.address + from * 1024, part.address + to * 1024, [&](const FilePages::Page &page) {
+                    held.emplace_back(part.begin * 1024 + (page.address - part.address), !part.locked);
                 });
             if (!read) return std::nullopt;
         }
@@ -147,9 +147,9 @@ std::optional<std::uint64_t> counted_by_other_files(const std::vector<File> &fil
         for (const MappedPart &part : files[i].parts) {
             bool numbered = true;
             const std::uint64_t end = part.address + (part.end - part.begin) * 1024;
-            const bool read = pages.visit(part.address, end, [&](std::uint64_t, std::uint64_t frame) {
-                held.push_back({frame, i, !part.locked});
-                numbered = numbered && frame != 0;
+            const bool read = pages.visit(part.address, end, [&](const FilePages::Page &page) {
+                held.push_back({page.frame, i, !part.locked});
+                numbered = numbered && page.frame != 0;
             });
             if (!read || !numbered) return std::nullopt;
         }
@@ -187,13 +187,52 @@ std::optional<std::uint64_t> counted_by_other_files(const std::vector<File> &fil
 
 enum class Same { No, Yes, Unknown };
 
+/// Whether a page may be one of both files: no page that both have in memory at one offset is mapped only once. False
+/// if pagemap cannot be read.
+bool may_have_pages_in_common(const File &a, const File &b, const FilePages &pages) {
+    if (!pages.visit) return false;
+    std::unordered_map<std::uint64_t, bool> exclusive;  // by offset, of a
+    bool common = true;
+    const auto each_page = [&](const File &file, const auto &take) {
+        for (const MappedPart &part : file.parts) {
+            const std::uint64_t end = part.address + (part.end - part.begin) * 1024;
+            const bool read = pages.visit(part.address, end, [&](const FilePages::Page &page) {
+                take(part.begin * 1024 + (page.address - part.address), page.exclusive);
+            });
+            common = common && read;
+        }
+    };
+    each_page(a, [&](std::uint64_t offset, bool once) { exclusive.emplace(offset, once); });
+    each_page(b, [&](std::uint64_t offset, bool once) {
+        const auto of_a = exclusive.find(offset);
+        if (of_a != exclusive.end() && (once || of_a->second)) common = false;
+    });
+    return common;
+}
+
+/// Whether two files of one size have the same pages, by the places of their data. A place is that on a device, and
+/// which device an overlay's file is on is not known: a page that is mapped only once shows that there are two files.
+Same have_same_extents(const File &overlaid, const File &lower, const FilePages &pages) {
+    if (!pages.extents) return Same::Unknown;
+    const auto first = pages.extents(*overlaid.mapping);
+    const auto of_lower = pages.extents(*lower.mapping);
+    // The file system may move the data meanwhile.
+    if (!first || !of_lower || pages.extents(*overlaid.mapping) != first) return Same::Unknown;
+    if (*first != *of_lower) return Same::No;
+    if (first->first.empty() || first->shared) return Same::Unknown;
+    return may_have_pages_in_common(overlaid, lower, pages) ? Same::Yes : Same::Unknown;
+}
+
 /// Whether `lower` is the file whose pages `overlaid`, a file on an overlay, shows. Equal sizes and times alone prove
 /// nothing: the kernel may create several files with one time stamp.
-Same have_same_pages(const File &overlaid, const FileStamp &of_overlaid, const File &lower, const FileStamp &of_lower) {
-    if (of_overlaid.size != of_lower.size || of_overlaid.modified != of_lower.modified) return Same::No;
-    const bool attributes_differ = of_overlaid.status_changed != of_lower.status_changed;
-    if (overlaid.metacopy && (attributes_differ || of_overlaid.blocks != of_lower.blocks)) return Same::Unknown;
-    if (attributes_differ) return Same::No;
+Same have_same_stamps(const File &overlaid, const FileStamp &of_overlaid, const File &lower,
+                      const FileStamp &of_lower) {
+    if (of_overlaid.size != of_lower.size) return Same::No;
+    const bool times_differ =
+        of_overlaid.modified != of_lower.modified || of_overlaid.status_changed != of_lower.status_changed;
+    const bool metacopy = overlaid.metacopy || lower.metacopy;
+    if (metacopy && (times_differ || of_overlaid.blocks != of_lower.blocks)) return Same::Unknown;
+    if (times_differ) return Same::No;
     const auto last_part = [](const std::string &path) { return std::string_view(path).substr(path.rfind('/') + 1); };
     // The inode number differs if the file was copied up or the layers are on several file systems.
     const bool one_name = last_part(overlaid.mapping->name) == last_part(lower.mapping->name);
@@ -202,9 +241,9 @@ Same have_same_pages(const File &overlaid, const FileStamp &of_overlaid, const F
     return one_inode || one_name || linked ? Same::Yes : Same::Unknown;
 }
 
-/// Moves the parts of each file to the file on an overlay that has the same pages, as their stamps show. Returns false
-/// if other files may have pages in common, too.
-bool merge_by_stamp(std::vector<File> &files, const FilePages &pages) {
+/// Moves the parts of each file to the file on an overlay that has the same pages, as their attributes and the places
+/// of their data show. Returns false if other files may have pages in common, too.
+bool merge_same_files(std::vector<File> &files, const FilePages &pages) {
     std::ranges::stable_partition(files, &File::stacked);
     std::unordered_multimap<std::int64_t, std::pair<File *, FileStamp>> of_overlays;  // by size
     bool certain = true;
@@ -218,7 +257,8 @@ bool merge_by_stamp(std::vector<File> &files, const FilePages &pages) {
         for (auto at = begin; at != end; ++at) {
             const auto &[other, its_stamp] = at->second;
             if (other->mapping->device == file.mapping->device) continue;
-            const Same same = have_same_pages(*other, its_stamp, file, *stamp);
+            Same same = have_same_stamps(*other, its_stamp, file, *stamp);
+            if (same == Same::Unknown) same = have_same_extents(*other, file, pages);
             certain = certain && same != Same::Unknown;
             if (same != Same::Yes) continue;
             other->parts.insert(other->parts.end(), file.parts.begin(), file.parts.end());
@@ -298,7 +338,7 @@ Droppable droppable(const std::vector<Mapping> &mappings, const Devices &devices
         if (by_frame)
             again = *by_frame;
         else
-            all.each_once = merge_by_stamp(files, pages);
+            all.each_once = merge_same_files(files, pages);
     }
     std::uint64_t clean = 0;
     for (File &file : files)

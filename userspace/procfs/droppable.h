@@ -13,7 +13,7 @@ struct Droppable {
     core::Kilobytes file;  ///< clean pages of files; a page in several mappings of the process counts once
     core::Kilobytes anon;  ///< pages given up by MADV_FREE, and those of MAP_DROPPABLE mappings
     /// False if `file` may contain a page twice: an overlay may show files that are also mapped by another path, and
-    /// neither frame numbers nor stat(2) can exclude it.
+    /// neither frame numbers nor stat(2) nor the extents can exclude it.
     bool each_once = true;
 
     core::Kilobytes total() const { return file + anon; }
@@ -28,7 +28,7 @@ bool is_of_driver(const Mapping &mapping);
 /// Computes Droppable from smaps. `pages` finds the clean pages that two mappings of a file share, which count once.
 /// Without it, the result is the largest number of distinct pages that the ranges and counts of the mappings allow. A
 /// file that is mapped by its path in an overlay and by its path below counts once if `pages` has frame numbers, or if
-/// the stamps of both paths are equal.
+/// the stamps or the extents of both paths are equal.
 Droppable droppable(const std::vector<Mapping> &mappings, const Devices &devices, const FilePages &pages = {});
 
 }  // namespace rsslag::procfs

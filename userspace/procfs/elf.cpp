@@ -4,18 +4,23 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gelf.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -133,10 +138,31 @@ bool read_sections(Elf *elf, ElfFile &file, ElfBudget budget) {
     return read_symbols(elf, dynamic_symbols, dynamic_header, file, budget);
 }
 
+/// The kernel's own number of the inode, which smaps shows. stat(2) may report another one: of a file that an overlay
+/// has copied up, or of one with several links. nullopt before 5.14 (fs/proc/fd.c seq_show()).
+std::optional<std::uint64_t> inode_number(const Fd &fd) {
+    const auto opened = open_at(AT_FDCWD, fmt::format("/proc/self/fdinfo/{}", fd.get()).c_str(), O_RDONLY);
+    const auto *const info = std::get_if<Fd>(&opened);
+    const Try<std::string> text = info != nullptr ? read_to_end(info->get()) : Errno{};
+    const auto *const lines = std::get_if<std::string>(&text);
+    constexpr std::string_view kInode = "\nino:";
+    const std::size_t at = lines ? lines->find(kInode) : std::string::npos;
+    if (at == std::string::npos) return std::nullopt;
+    return std::strtoull(lines->c_str() + at + kInode.size(), nullptr, 10);
+}
+
+/// What stat(2) reports of an open file, if it is that of the mapping by its inode number.
+std::optional<struct stat> stat_if_mapped(const Fd &fd, const Mapping &mapping) {
+    struct stat about {};
+    if (fstat(fd.get(), &about) != 0) return std::nullopt;
+    if (about.st_ino != mapping.inode && inode_number(fd) != mapping.inode) return std::nullopt;
+    return about;
+}
+
 /// Whether `fd` is a regular file with the inode number of the mapping.
 bool is_the_file(const Fd &fd, const Mapping &mapping) {
-    struct stat about {};
-    return fstat(fd.get(), &about) == 0 && S_ISREG(about.st_mode) && about.st_ino == mapping.inode;
+    const auto about = stat_if_mapped(fd, mapping);
+    return about && S_ISREG(about->st_mode);
 }
 
 /// The paths of the mapped file, relative to the directory of the process. A map_files link leads to the mapped file
@@ -152,9 +178,9 @@ std::array<std::string, 2> paths_of(const Process &process, const Mapping &mappi
 
 std::optional<struct stat> stat_of_mapped(const Process &process, const Mapping &mapping) {
     for (const std::string &path : paths_of(process, mapping)) {
-        struct stat about {};
-        const bool found = fstatat(process.dir_fd(), path.c_str(), &about, AT_NO_AUTOMOUNT) == 0;
-        if (found && about.st_ino == mapping.inode) return about;
+        const auto opened = open_at(process.dir_fd(), path.c_str(), O_PATH);
+        const auto *const fd = std::get_if<Fd>(&opened);
+        if (const auto about = fd ? stat_if_mapped(*fd, mapping) : std::nullopt) return about;
     }
     return std::nullopt;
 }
@@ -211,6 +237,28 @@ std::optional<FileStamp> stamp_of_mapped(const Process &process, const Mapping &
     const auto time = [](const timespec &at) { return std::array<std::int64_t, 2>{at.tv_sec, at.tv_nsec}; };
     return FileStamp{about->st_size, time(about->st_mtim), time(about->st_ctim),
                      about->st_ino,  about->st_nlink,      static_cast<std::uint64_t>(about->st_blocks)};
+}
+
+std::optional<FileExtents> extents_of_mapped(const Process &process, const Mapping &mapping) {
+    const auto fd = open_mapped(process, mapping);
+    if (!fd) return std::nullopt;
+    constexpr std::size_t kMost = 32;
+    std::vector<std::uint64_t> memory((sizeof(fiemap) + kMost * sizeof(fiemap_extent)) / sizeof(std::uint64_t));
+    auto &map = *reinterpret_cast<fiemap *>(memory.data());
+    map.fm_length = FIEMAP_MAX_OFFSET;
+    map.fm_extent_count = kMost;
+    if (ioctl(fd->get(), FS_IOC_FIEMAP, &map) != 0)
+        return errno == EOPNOTSUPP || errno == ENOTTY ? std::optional(FileExtents{}) : std::nullopt;
+    constexpr std::uint32_t kNoPlace = FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_NOT_ALIGNED |
+                                       FIEMAP_EXTENT_DATA_INLINE | FIEMAP_EXTENT_DATA_TAIL;
+    FileExtents found;
+    for (std::uint32_t i = 0; i < std::min<std::uint32_t>(map.fm_mapped_extents, kMost); ++i) {
+        const fiemap_extent &extent = map.fm_extents[i];
+        if ((extent.fe_flags & kNoPlace) != 0) return std::nullopt;
+        found.first.push_back({extent.fe_logical, extent.fe_physical, extent.fe_length});
+        found.shared = found.shared || (extent.fe_flags & FIEMAP_EXTENT_SHARED) != 0;
+    }
+    return found;
 }
 
 std::optional<std::uint64_t> load_bias(const ElfFile &file, const std::vector<Mapping> &mappings,

@@ -113,6 +113,16 @@ struct FileStamp {
     std::uint64_t blocks = 0;  ///< allocated, of 512 bytes
 };
 
+/// Where a file system has the first data of a file (Documentation/filesystems/fiemap.rst). Of a file on an overlay
+/// these are the extents of the file that has the data (fs/overlayfs/inode.c ovl_fiemap()).
+struct FileExtents {
+    using Extent = std::array<std::uint64_t, 3>;  ///< offset in the file, place on the device, length; in bytes
+    std::vector<Extent> first{};                  ///< at most 32; empty also if the file system cannot show them
+    bool shared = false;                          ///< some are also extents of other files, which have their own pages
+
+    bool operator==(const FileExtents &) const = default;
+};
+
 core::Result<Stat> parse_stat(std::string_view text);
 core::Result<Statm> parse_statm(std::string_view text);
 core::Result<StatusFile> parse_status(std::string_view text);

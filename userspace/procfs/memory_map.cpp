@@ -92,8 +92,11 @@ bool has_dax(const Mount &mount) {
     return has_option(mount, "dax") || has_option(mount, "dax=always");
 }
 
-/// The kernel prints the option if it is not the default (fs/overlayfs/params.c ovl_show_options).
+/// The kernel prints the option if it is not the default (fs/overlayfs/params.c ovl_show_options). A layer with data
+/// alone ("lowerdir=a::data", "datadir+=data") serves files whose attributes are in another one.
 bool has_metacopy(const Mount &mount, bool by_default) {
+    const std::string_view options = mount.options;
+    if (options.find("datadir+=") != options.npos || options.find("::") != options.npos) return true;
     return has_option(mount, "metacopy=on") || (by_default && !has_option(mount, "metacopy=off"));
 }
 

@@ -38,7 +38,8 @@ struct Devices {
     std::set<std::string, std::less<>> kept_in_memory{};
     /// The subset of `others` whose pages are those of files of other file systems: overlayfs.
     std::set<std::string, std::less<>> stacked{};
-    /// The subset of `stacked` where a file may have attributes of one layer and pages of a lower one: metacopy=on.
+    /// The subset of `stacked` where a file may have attributes of one layer and pages of a lower one: metacopy=on, or
+    /// a layer with data alone.
     std::set<std::string, std::less<>> metacopy{};
     bool metacopy_default = false;  ///< of overlays whose options do not say: a parameter of the kernel's module
     /// Device special files, by device and inode. Their pages are not those of the file system that has the node: a
@@ -133,14 +134,20 @@ struct MapSums {
     core::Kilobytes private_total() const { return private_clean + private_dirty; }
 };
 
-/// Finds the file pages that are present, by the entries of pagemap. visit() calls `found` with the address and the
-/// frame number of each page from `start` to `end` and returns false if the entries cannot be read. The frame number is
-/// 0 without CAP_SYS_ADMIN. stamp() returns nullopt if the mapped file cannot be found. Both may be empty.
+/// Finds the file pages that are present, by the entries of pagemap. visit() calls `found` for each page from `start`
+/// to `end` and returns false if the entries cannot be read. stamp() returns nullopt if the mapped file cannot be
+/// found, extents() also if they are not known. Each of the three may be empty.
 struct FilePages {
-    using Found = std::function<void(std::uint64_t address, std::uint64_t frame)>;
+    struct Page {
+        std::uint64_t address = 0;
+        std::uint64_t frame = 0;  ///< its number; 0 without CAP_SYS_ADMIN
+        bool exclusive = false;   ///< mapped exactly once
+    };
+    using Found = std::function<void(const Page &page)>;
     core::PageSize page_size;
     std::function<bool(std::uint64_t start, std::uint64_t end, const Found &found)> visit;
     std::function<std::optional<FileStamp>(const Mapping &mapping)> stamp{};
+    std::function<std::optional<FileExtents>(const Mapping &mapping)> extents{};
 };
 
 /// The sums over the mappings of a process. `pages` is used for file ranges that are mapped more than once.

@@ -109,7 +109,7 @@ TEST(Droppable, AsksWhichPagesAreThereWhereAFileIsMappedTwice) {
                           [&](std::uint64_t start, std::uint64_t end, const FilePages::Found &found) {
                               asked.emplace_back(start, end);
                               for (std::int64_t kb = 0; kb < held; kb += 4)
-                                  found(start + static_cast<std::uint64_t>(kb) * 1024, 0);
+                                  found({start + static_cast<std::uint64_t>(kb) * 1024});
                               return held >= 0;
                           }})
             .file;
@@ -146,7 +146,7 @@ TEST(Droppable, CountsAPageOnceThatAnOverlayShowsAgain) {
             const std::size_t i = (start >> 28) - 1;
             const auto pages = static_cast<std::uint64_t>(mappings[i].fields.rss->n / 4);
             for (std::uint64_t page = 0; page < pages; ++page)
-                found(start + page * 4096, first[i] == 0 ? 0 : first[i] + page);
+                found({start + page * 4096, first[i] == 0 ? 0 : first[i] + page});
             return true;
         };
         const Droppable taken = droppable(mappings, mounted, {{4096}, visit});
@@ -224,6 +224,70 @@ TEST(Droppable, CountsAFileOnceWhoseStampIsThatOfAFileOnAnOverlay) {
     EXPECT_TRUE(droppable(mappings, kMounted).each_once) << "without an overlay two files have no page in common";
 }
 
+/// With metacopy=on, where stat(2) does not show which layer has the data.
+TEST(Droppable, CountsAFileOnceWhoseDataIsAtOnePlace) {
+    Devices devices = kMounted;
+    devices.others.insert("00:40");
+    devices.stacked.insert("00:40");
+    devices.metacopy.insert("00:40");
+    std::vector<Mapping> mappings{mapped({"/below/f", 0, 400, 400}),
+                                  mapped({"/f", 0, 400, 400, 0, 0, "rd", "00:40", 99})};
+    mappings[0].start = 0x10000000;
+    mappings[1].start = 0x20000000;
+    const FileExtents usual{{{0, 4096, 409600}}};
+    std::vector<std::optional<FileExtents>> extents{usual, usual};  // below, on the overlay
+    bool exclusive = false, moves = false, read = true;
+    const auto taken = [&] {
+        int asked = 0;
+        const auto visit = [&](std::uint64_t start, std::uint64_t end, const FilePages::Found &found) {
+            for (std::uint64_t at = start; at < end; at += 4096)
+                found({at, 0, exclusive && at == 0x20000000 + 8192});
+            return read;
+        };
+        const auto stamp = [&](const Mapping &mapping) {
+            const bool below = mapping.name == "/below/f";
+            return FileStamp{409600, {below ? 1 : 9, 2}, {3, 4}, below ? 7U : 99U};
+        };
+        const auto extents_of = [&](const Mapping &mapping) {
+            auto found = extents[mapping.name == "/below/f" ? 0 : 1];
+            if (moves && ++asked == 3) found->first[0][1] += 4096;
+            return found;
+        };
+        return droppable(mappings, devices, {{4096}, visit, stamp, extents_of});
+    };
+    const auto expect = [&](std::int64_t kb, bool each_once, const char *why) {
+        const Droppable found = taken();
+        EXPECT_EQ(found.file, Kilobytes{kb}) << why;
+        EXPECT_EQ(found.each_once, each_once) << why;
+    };
+    expect(400, true, "only the modification time was changed in the higher layer");
+    exclusive = true;
+    expect(800, false, "equal places on two devices: a page of one file is mapped only once");
+    exclusive = false;
+    read = false;
+    expect(800, false, "pagemap cannot be read");
+    read = true;
+    extents[0]->shared = extents[1]->shared = true;
+    expect(800, false, "a reflink has the same extents and other pages");
+    extents[0] = FileExtents{{{0, 8192, 409600}}};
+    expect(800, true, "two files");
+    moves = true;
+    expect(800, false, "the file system has moved the data");
+    moves = false;
+    extents[0] = FileExtents{};
+    expect(800, true, "one of the file systems does not show places");
+    extents[1] = FileExtents{};
+    expect(800, false, "neither file system does");
+    extents[0].reset();
+    expect(800, false, "the file cannot be opened");
+    extents[0] = extents[1] = usual;
+    devices.metacopy.clear();
+    expect(800, true, "the times differ, and each layer has its own data");
+    devices.stacked.insert(mappings[0].device);
+    devices.metacopy.insert(mappings[0].device);
+    expect(400, true, "the other file is on an overlay with metacopy=on");
+}
+
 TEST(Droppable, IsNoPageThatAnotherMappingLocks) {
     EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f", 0, 1600, 1600, 0, 0, "rd lo"}}), Kilobytes{0});
     EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f", 400, 400, 300, 100, 0, "rd lo"}}), Kilobytes{1200});
@@ -278,15 +342,17 @@ TEST(Devices, KnowWhichOverlaysMayCopyAttributesAlone) {
     const auto mounts = parse_mountinfo(
         "36 35 0:48 / /a rw - overlay o rw,lowerdir=/b,metacopy=on\n"
         "37 35 0:49 / /c rw - overlay o rw,lowerdir=/metacopy=on\n"
-        "38 35 0:50 / /d rw - overlay o rw,lowerdir=/b,metacopy=off\n");
+        "38 35 0:50 / /d rw - overlay o rw,lowerdir=/b,metacopy=off\n"
+        "39 35 0:51 / /e rw - overlay o rw,lowerdir=/b::/data,metacopy=off\n"
+        "40 35 0:52 / /f rw - overlay o rw,lowerdir+=/b,datadir+=/data\n");
     ASSERT_TRUE(mounts.ok());
     Devices devices;
     devices.add(*mounts);
-    EXPECT_EQ(devices.stacked.size(), 3U);
-    EXPECT_EQ(devices.metacopy, (std::set<std::string, std::less<>>{"00:30"}));
+    EXPECT_EQ(devices.stacked.size(), 5U);
+    EXPECT_EQ(devices.metacopy, (std::set<std::string, std::less<>>{"00:30", "00:33", "00:34"}));
     devices.metacopy_default = true;
     devices.add(*mounts);
-    EXPECT_EQ(devices.metacopy, (std::set<std::string, std::less<>>{"00:30", "00:31"}));
+    EXPECT_EQ(devices.metacopy, (std::set<std::string, std::less<>>{"00:30", "00:31", "00:33", "00:34"}));
 }
 
 }  // namespace
