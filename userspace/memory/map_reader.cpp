@@ -125,8 +125,8 @@ void name_stacks(const procfs::Process &process, std::vector<procfs::Mapping> &m
         if (!mapping.recognised.empty()) mapping.recognised = core::with_comm(mapping.recognised, comm_of);
 }
 
-/// Finds the file pages that are present. The budget keeps this from taking longer than smaps itself. pagemap is opened
-/// on first use, as few processes map a file twice.
+/// Finds the file pages that are present, and where files have their data. The budgets keep this from taking longer
+/// than smaps itself. pagemap is opened on first use, as few processes map a file twice.
 class FilePagesReader {
   public:
     explicit FilePagesReader(const procfs::Process &process) : process_(process) {}
@@ -135,10 +135,16 @@ class FilePagesReader {
         return {page_size_,
                 [this](std::uint64_t start, std::uint64_t end, const auto &found) { return read(start, end, found); },
                 [this](const procfs::Mapping &mapping) { return procfs::stamp_of_mapped(process_, mapping); },
-                [this](const procfs::Mapping &mapping) { return procfs::extents_of_mapped(process_, mapping); }};
+                [this](const procfs::Mapping &mapping) { return extents(mapping); }};
     }
 
   private:
+    std::optional<procfs::FileExtents> extents(const procfs::Mapping &mapping) {
+        if (files_left_ == 0) return std::nullopt;
+        --files_left_;
+        return procfs::extents_of_mapped(process_, mapping);
+    }
+
     bool read(std::uint64_t start, std::uint64_t end, const procfs::FilePages::Found &found) {
         if (!opened_) opened_ = procfs::PageReader::open(process_, page_size_);
         if (!*opened_) return false;
@@ -152,6 +158,7 @@ class FilePagesReader {
     const procfs::Process &process_;
     core::PageSize page_size_{sysconf(_SC_PAGESIZE)};
     procfs::PageBudget budget_{.entries_left = 1U << 20U};  // 4 GiB
+    int files_left_ = 1000;
     std::optional<core::Result<procfs::PageReader>> opened_;
 };
 
