@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import unittest
 
 import contract
@@ -190,6 +191,15 @@ class Unprivileged(unittest.TestCase):
             self.assertRegex(line, CLOCK + r' .*  (sampled, (status|smaps_rollup|smaps)|you may not read its page tables)$')
         exact = [number(line.split()[-5]) for line in text.lines[1:] if 'sampled' in line]
         self.assertEqual(exact, sorted(exact, reverse=True))
+
+    def test_top_writes_a_file(self):
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as place:
+            os.chown(place, NOBODY, NOBODY)
+            path = os.path.join(place, 'top')
+            ran = as_nobody('top', '--once', '--json', '-o', path)
+            self.assertEqual((ran.status, ran.out), (0, ''), ran)
+            with open(path, encoding='utf-8') as file:
+                self.assertEqual(json.load(file)['schema'], self.document(as_nobody('top', '--once', '--json'))['schema'])
 
     def test_live_marks_each_line(self):
         with few_pages() as pid:

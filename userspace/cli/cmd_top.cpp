@@ -129,11 +129,12 @@ Run add_top(CLI::App &app, const Common &common) {
         session::TopSession top(options->interval, stop);
         const bool tables = options->once || options->json || !terminal::Screen::possible();
         if (const Status opened = top.open(); !opened) {
-            if (!system::can_fall_back_to_proc(opened.error()) || !options->output.empty()) return fail(opened.error());
+            if (!system::can_fall_back_to_proc(opened.error())) return fail(opened.error());
             constexpr std::size_t kOnATerminal = 20;
             const std::size_t rows = tables || options->rows > 0 ? options->rows : kOnATerminal;
-            return sample_all({options->once, options->json, rows, options->sort, options->interval}, *style, stop,
-                              opened.error());
+            const auto write = [&](const std::string &text) { return write_out(text, options->output); };
+            return sample_all({options->once, options->json, rows, options->sort, options->interval, write}, *style,
+                              stop, opened.error());
         }
         const Status ran = tables ? print_tables(top, *options, *style, stop) : top.show(*style, options->sort);
         return ran ? kDone : fail(ran.error());

@@ -2,7 +2,6 @@
 #include "proc_runs.h"
 
 #include <chrono>
-#include <functional>
 #include <optional>
 #include <utility>
 
@@ -102,7 +101,7 @@ int sample_all(const ProcTopOptions &options, const documents::TextStyle &style,
         std::string text = options.json ? documents::proc_json(document) : documents::proc_line_header(style);
         for (const core::ProcReading &reading : document.processes)
             if (!options.json) text += documents::proc_line(document, reading, style);
-        if (const core::Status printed = terminal::print(text); !printed) return fail(printed.error());
+        if (const core::Status printed = options.write(text); !printed) return fail(printed.error());
     } while (!options.once && !stop.wait(options.interval));
     return kDone;
 }

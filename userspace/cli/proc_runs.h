@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,11 +29,11 @@ int sample_command(const std::vector<std::string> &argv, const session::TraceOpt
                    const documents::TextStyle &style, const core::Error &why);
 
 struct ProcTopOptions {
-    bool once = false;
-    bool json = false;
+    bool once = false, json = false;
     std::size_t rows = 0;  ///< 0: all
     documents::TopSort sort = documents::TopSort::Lag;
     std::chrono::milliseconds interval{1000};
+    std::function<core::Status(const std::string &text)> write{};
 };
 
 /// `top`: prints tables until a signal stops rsslag, or one table with `once`.
