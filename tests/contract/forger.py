@@ -91,8 +91,9 @@ def batch(records, keys=b'', index=b'', times=b'', address=b'', count=b'', cache
     return item(2, number(0) + number(records) + b''.join(map(text, columns)))
 
 
-def task_record(kind, tid, address, flags, t_ns, comm=b'evil'):
-    return struct.pack('<HHiQQiiiiiHHQQ16s', kind, flags, tid, t_ns, address, tid, tid, tid, 0, 0, 0, 0, 0, 0, comm)
+def task_record(kind, tid, address, flags, t_ns, comm=b'evil', *, tgid=0, parent=0, old_tid=0):
+    """`tgid`: 0 for a process with one task."""
+    return struct.pack('<HHiQQiiiiiHHQQ16s', kind, flags, tid, t_ns, address, tgid or tid, tid, tgid or tid, parent, old_tid, 0, 0, 0, 0, comm)
 
 
 class Forger:

@@ -122,6 +122,63 @@ def named_frames(i):
     return samples(1, i) + stacks(1, lambda _: bytes([0]), (8_000, number(1) + number(0) * 2 + signed(1)), i, number(1) + text(name))
 
 
+def tasks_of_one(count, kind, flags, *, tids=1, own_group=False, step=0, old=False):
+    """Records of tasks that share the memory of the process, or of the process itself (`tids` 0)."""
+    records = [task_record(kind, PID + (i + 1) * tids, ADDRESS + i * step, flags, START_NS + i, b'%d' % i, tgid=0 if own_group else PID,
+                           parent=PID if kind == 3 else 0, old_tid=PID if old else 0) for i in range(count)]
+    return b''.join(batch(len(part), number(kind) + number(0) * 5, number(0) + number(1) * (len(part) - 1), raw=b''.join(part))
+                    for part in (records[at:at + 16_000] for at in range(0, count, 16_000)))
+
+
+def on_cpus(records, cpus):
+    """Folds of one mm on each CPU in turn."""
+    keys = b''.join(number(1) + number(9) + signed(PID) + signed(0 if i else ADDRESS) + number(i) + number(0) for i in range(cpus))
+    index = b''.join(number(i % cpus + 1 if i >= cpus else 0) for i in range(records))
+    return batch(records, keys, index, signed(7) * records, b'', signed(33) * records, signed(0) * records)
+
+
+def sums(records, cpus):
+    keys = b''.join(number(8) + number(8) + signed(PID) + signed(0 if i else ADDRESS) + number(i | i << 16 | 15 << 32) + number(0) for i in range(cpus))
+    index = b''.join(number(i % cpus + 1 if i >= cpus else 0) for i in range(records))
+    columns = (keys, index, signed(3) * records, b'', b'', b'', signed(1) * 4 * records, number(5) * records, number(1) * records, b'', b'')
+    return item(2, number(0) + number(records) + b''.join(map(text, columns)))
+
+
+def moves(count):
+    """Moves of overlapping ranges."""
+    return item(23, number(count) + number(0) + text(number(2) * count) + text(signed(0) * count) + text(signed(PID) + signed(0) * (count - 1)) +
+                text(signed(0) * count) + text(signed(1) + signed(1 - (1 << 20)) * (count - 1)) + text(number(1 << 20) * count) +
+                text(number(3) * count) + text(number(0) * count) + text((signed(1) + number(1 << 19)) * count))
+
+
+def build_ids(count):
+    """Each mapping is of a file of the same name with another build id."""
+    ids = b''.join(text(b'%020d' % i) for i in range(count))
+    return item(23, number(count) + number(1) + text(b'/f') + text(number(0) * count) + text(signed(0) * count) +
+                text(signed(PID) + signed(0) * (count - 1)) + text(signed(0) * count) + text(signed(1) * count) + text(number(1) * count) +
+                text(number(5) * count) + text(number(1) * count) + text(b'') + number(count) + ids + number(count) + number(0) + number(1) +
+                b''.join(number(1) + number(i + 1) for i in range(1, count)))
+
+
+def not_traced(i):
+    return item(8, signed(i) + number(0) + number(1) + text(b'%08d' % i + bytes([65]) * 4_000) + signed(0) + text(bytes([66]) * 4_000))
+
+
+def functions(count, nth):
+    """Stacks of two functions; no two have the same pair of names."""
+    names = b''.join(text(b'fn_%d_%d' % (nth, i)) for i in range(count))
+    frames = b''.join(number(i + 1) + number(0) * 2 + signed(1) for i in range(count))
+    return samples(count, nth * count) + item(27, number(nth * count) + number(0) + number(count) + names + number(count) + frames + number(count) + b''.join(
+        number(0) + number(2) + number(i) + number(i * 7 % count) for i in range(count)) + number(count) + b''.join(map(number, range(count))))
+
+
+def ticks_of(processes, ticks):
+    payload = b''.join(item(15, signed(i) + counters(ADDRESS + i * 4096, task(i, i), 1) + signed(0) * 2 + number(0)) for i in range(1, processes))
+    for t_ns in range(10**9, ticks * 10**9, 10**9):
+        payload += watermark(t_ns) + b''.join(reading(i, ADDRESS + i * 4096, task(i, i), 1, t_ns) for i in range(1, processes)) + tick_end(t_ns)
+    return payload
+
+
 def hostile(forger):
     """{name: function that writes the hostile recording}."""
     make = forger.recording
@@ -166,6 +223,22 @@ def hostile(forger):
         'names of frames': lambda: sampled(forger, [b''.join(map(named_frames, range(50)))]),
         'absent pages': lambda: sampled(forger, [b''.join(owned(20_000, (100 * i + j) * 20_000) + absent(20_000, (100 * i + j) * 20_000) for j in range(100)) for i in range(4)]),
         'walks of many processes': lambda: sampled(forger, [owned(20_000, 0) + b''.join(item(28, signed(0) + signed(i) + number(0) * 2 + number(20_000) + number(0)) for i in range(2_000_000))]),
+        'execs': lambda: make([readings + tasks_of_one(700_000, 6, 0, tids=0, step=4096, old=True) + watermark(1 << 40)]),
+        'names of one task': lambda: make([readings + tasks_of_one(700_000, 5, 0, tids=0) + watermark(1 << 40)]),
+        'threads that have ended': lambda: make([readings + tasks_of_one(350_000, 3, 3) + tasks_of_one(350_000, 7, 0) + watermark(1 << 40)]),
+        'processes that share an mm': lambda: make([readings + tasks_of_one(100_000, 3, 9, own_group=True) + watermark(1 << 20) +
+                                                    updates(many, 9) * 20 + watermark(1 << 40)]),
+        'tasks of others': lambda: make([readings + tasks_of_one(700_000, 4, 0, own_group=True) + watermark(1 << 40)]),
+        'folds of 8192 CPUs': lambda: make([readings + on_cpus(many, 8192) * 60 + watermark(1 << 50)], header=forger.header(2, 8192, scheme=CPU)),
+        'sums of 256 CPUs': lambda: make([readings + sums(many, 256) * 40 + watermark(1 << 50)] * 2, header=forger.header(2, 256, scheme=CPU)),
+        'moves': lambda: make([readings + listed(60_000) + moves(20_000) + watermark(1 << 40), moves(400_000) + watermark(1 << 41)]),
+        'stacks of a listing': lambda: make([readings + item(24, signed(0) + signed(PID) + number(0) * 2 + number(500_000) + (signed(0) + number(1)) * 500_000)] * 10),
+        'attached again and again': lambda: make([b''.join(attach(PID, ADDRESS + i * 4096) for i in range(400_000))]),
+        'reasons': lambda: make([b''.join(map(not_traced, range(i * 8_000, (i + 1) * 8_000))) for i in range(6)]),
+        'build ids': lambda: make([readings + build_ids(200_000) + watermark(1 << 40)] * 3),
+        'names of functions': lambda: sampled(forger, [functions(4_000, i) for i in range(150)]),
+        'ticks of many processes': lambda: make([ticks_of(5_000, 20)]),
+        'ticks far apart': lambda: make([readings + b''.join(reading(PID, ADDRESS, task(PID, PID), 1, i << 50) + tick_end(i << 50) for i in range(1, 3_000))]),
         'nothing at all': lambda: make([filled(item(99))] * 20),
         'damage': lambda: make([]) + (b'\x89rslchk\n' * 500_000),
     }
@@ -246,8 +319,9 @@ class RecordingBudgets(unittest.TestCase):
                 continue
             file = Path(self.directory, name)
             size = made(file, make)
-            seconds, room = 10 + size / 4e6, (256 << 20) + size
             for args in self.ways(file):
+                read = args.count(file)
+                seconds, room = 10 + read * size / 4e6, (256 << 20) + read * size
                 with self.subTest(name=name, args=args[:3]):
                     use = Use(args, seconds)
                     self.assertIn(use.status, (0, 2), use.err)
@@ -262,9 +336,12 @@ class RecordingBudgets(unittest.TestCase):
         yield 'export', file
         if ALL:
             yield 'replay', '--json', '--events', '--threads', 'all', file
-            for form in ('folded', 'pprof', 'speedscope'):
+            yield 'report', '--stacks', file
+            yield 'report', '--diff', file, file
+            for form in ('csv', 'folded', 'pprof', 'speedscope'):
                 yield 'export', '--format', form, file
-            for nth, args in enumerate((('report', '--json', '--svg'), ('export', '--format', 'sqlite', '-o'))):
+            for nth, args in enumerate((('report', '--json', '--svg'), ('report', '--html'), ('report', '--flame'),
+                                        ('export', '--format', 'sqlite', '-o'), ('export', '--format', 'perfetto', '-o'))):
                 out = Path(self.directory, f'out{nth}')
                 yield *args, out, file
                 out.unlink(missing_ok=True)
