@@ -244,7 +244,7 @@ Same have_same_stamps(const File &overlaid, const FileStamp &of_overlaid, const 
 /// Moves the parts of each file to the file on an overlay that has the same pages, as their attributes and the places
 /// of their data show. Returns false if other files may have pages in common, too.
 bool merge_same_files(std::vector<File> &files, const FilePages &pages) {
-    std::ranges::stable_partition(files, &File::stacked);
+    std::stable_partition(files.begin(), files.end(), [](const File &file) { return file.stacked; });
     std::unordered_multimap<std::int64_t, std::pair<File *, FileStamp>> of_overlays;  // by size
     bool certain = true;
     for (File &file : files) {
