@@ -2,7 +2,6 @@
 """The droppable, given-up and Rss columns of rsslag maps: no page that reclaim cannot take, and each page once."""
 import contextlib
 import ctypes
-import fcntl
 import mmap
 import os
 import re
@@ -25,13 +24,18 @@ PYTHON = '/usr/bin/python3'  # an interpreter in a home directory cannot be read
 MAPS_FILES = """
 import mmap, sys
 kept = []
-for i, path in enumerate(sys.argv[1:]):
+def keep(path, size=0):
     with open(path, 'rb') as file:
-        kept.append(mmap.mmap(file.fileno(), 0 if i else mmap.PAGESIZE, prot=mmap.PROT_READ))
+        kept.append(mmap.mmap(file.fileno(), size, prot=mmap.PROT_READ))
     for at in range(0, len(kept[-1]), mmap.PAGESIZE):
         kept[-1][at]
+keep(sys.argv[1], mmap.PAGESIZE)
+for path in sys.argv[2:]:
+    keep(path)
 print('ready', flush=True)
-sys.stdin.read()
+for line in sys.stdin:
+    keep(line.rstrip())
+    print('ready', flush=True)
 """
 
 
@@ -108,7 +112,10 @@ class Files(unittest.TestCase):
 
         The device and inode of the file are others, its pages are the same.
         """
-        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as below, tempfile.TemporaryDirectory(prefix='rsslag-contract-') as at:
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as below, tempfile.TemporaryDirectory(prefix='rsslag-contract-') as place:
+            os.chmod(place, 0o755)
+            at = os.path.join(place, 'merged')
+            os.mkdir(at)
             layers = f'lowerdir={self.directory}:{below}'
             if upper:
                 layers += f',upperdir={upper},workdir={upper}.work{options}'
@@ -147,14 +154,17 @@ class Files(unittest.TestCase):
             self.assert_kb(pid, FILE // 1024)
 
     @contextlib.contextmanager
-    def mapped_by_nobody(self, *paths):
-        """A process of an ordinary user that maps the first page of the file and all of each of `paths`."""
+    def mapped_by_nobody(self, *paths, then=None):
+        """A process of an ordinary user that maps the first page of the file, all of each of `paths`, and the path that then() returns."""
         os.chmod(self.path, 0o644)
         child = subprocess.Popen([PYTHON, '-c', MAPS_FILES, self.path, *paths], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                  user=contract.NOBODY, group=contract.NOBODY, extra_groups=[], cwd='/')
         with child:
             try:
                 self.assertEqual(child.stdout.readline(), 'ready\n')
+                if then:
+                    print(then(), file=child.stdin, flush=True)
+                    self.assertEqual(child.stdout.readline(), 'ready\n')
                 yield child.pid
             finally:
                 child.kill()
@@ -170,43 +180,16 @@ class Files(unittest.TestCase):
             self.assertTrue(told['droppable_each_once'])
             self.assertIn('without a write, each page once', text)
             self.assertAlmostEqual(told['droppable_file_kb'] - usual, FILE // 1024, delta=SLACK_KB)
-            os.chmod(self.directory, 0o700)  # the user can no longer compare the files
-            self.addCleanup(os.chmod, self.directory, 0o755)
+            for directory in (self.directory, os.path.dirname(os.path.dirname(self.other_path))):
+                os.chmod(directory, 0o700)  # the user can no longer open the files
+                self.addCleanup(lambda at=directory: os.path.exists(at) and os.chmod(at, 0o755))
             told = sums(self, pid, contract.as_nobody)
             text = contract.as_nobody('maps', str(pid)).out
             with open(f'/proc/{pid}/maps', encoding='utf-8', errors='replace') as maps:
                 inodes = {tuple(line.split()[3:5]) for line in maps if line.rstrip().endswith('/file')}
         # Up to 6.7 /proc shows the device and the inode of the file below.
         self.assertEqual(told['droppable_each_once'], len(inodes) == 1)
-        self.assertEqual('pages that an overlay shows again may count twice' in text, len(inodes) != 1)
-
-    @contract.needs_root
-    @unittest.skipUnless(os.access(PYTHON, os.X_OK), f'there is no {PYTHON}, which every user may read')
-    def test_an_ordinary_user_sees_a_file_once_whose_attributes_alone_an_overlay_has_copied_up(self):
-        self.skip_without_fiemap()
-        second_link = self.path + '.link'
-        for links in (1, 2):  # with two, stat(2) reports another inode number than smaps
-            if links == 2:
-                os.link(self.path, second_link)
-                self.addCleanup(os.remove, second_link)
-            with self.subTest(links=links), self.upper() as upper, self.overlay(upper, ',metacopy=on'):
-                os.utime(self.other_path, (5, 5))
-                if os.stat(os.path.join(upper, 'file')).st_blocks * 512 >= FILE:
-                    self.skipTest('this kernel copies the data, too')
-                with self.mapped_by_nobody() as pid:
-                    usual = sums(self, pid, contract.as_nobody)['droppable_file_kb']
-                with self.mapped_by_nobody(self.path, self.other_path) as pid:
-                    told = sums(self, pid, contract.as_nobody)
-                self.assertTrue(told['droppable_each_once'])
-                self.assertAlmostEqual(told['droppable_file_kb'] - usual, FILE // 1024, delta=SLACK_KB)
-
-    def skip_without_fiemap(self):
-        fs_ioc_fiemap = 0xC020660B
-        with open(self.path, 'rb') as file:
-            try:
-                fcntl.ioctl(file.fileno(), fs_ioc_fiemap, bytearray(struct.pack('=QQIIII', 0, FILE, 0, 0, 0, 0)))
-            except OSError as error:
-                self.skipTest(f'the file system does not show where its files have their data: {error}')
+        self.assertEqual('pages that two paths show may count twice' in text, len(inodes) != 1)
 
     @contextlib.contextmanager
     def upper(self):
@@ -219,17 +202,68 @@ class Files(unittest.TestCase):
 
     @contract.needs_root
     @unittest.skipUnless(os.access(PYTHON, os.X_OK), f'there is no {PYTHON}, which every user may read')
-    def test_an_ordinary_user_sees_a_file_once_that_an_overlay_has_copied_up(self):
-        with self.upper() as upper:
-            with self.overlay(upper):
-                os.chmod(self.other_path, 0o664)
-                os.sync()  # dirty pages cannot be dropped
-                with self.mapped_by_nobody() as pid:
-                    usual = sums(self, pid, contract.as_nobody)['droppable_file_kb']
-                with self.mapped_by_nobody(os.path.join(upper, 'file'), self.other_path) as pid:
-                    told = sums(self, pid, contract.as_nobody)
+    def test_an_ordinary_user_sees_which_files_have_the_same_pages_after_a_change_in_an_overlay(self):
+        def change_mode():
+            os.chmod(self.other_path, 0o664)
+
+        def change_mode_of_both():  # within one clock tick, so that all attributes are equal
+            os.chmod(self.other_path, 0o664)
+            os.chmod(self.path, 0o664)
+
+        def change_times():
+            os.utime(self.other_path, (5, 5))
+
+        for change in (change_mode, change_mode_of_both, change_times):
+            for options in ('', ',metacopy=on'):
+                for by in ('below', 'above'):
+                    with self.subTest(change=change.__name__, options=options, by=by):
+                        self.check_after(change, options, by)
+
+    def check_after(self, change, options, by):
+        os.chmod(self.path, 0o644)
+        with self.upper() as upper, self.overlay(upper, options):
+            change()
+            os.sync()  # dirty pages cannot be dropped
+            copy = os.path.join(upper, 'file')
+            copied = os.stat(copy).st_blocks * 512 >= FILE
+            one_file = copied == (by == 'above')
+            with self.mapped_by_nobody() as pid:
+                usual = sums(self, pid, contract.as_nobody)['droppable_file_kb']
+            with self.mapped_by_nobody(copy if by == 'above' else self.path, self.other_path) as pid:
+                root, told = sums(self, pid), sums(self, pid, contract.as_nobody)
+                if not told['droppable_each_once'] and not os.path.exists(f'/proc/{pid}/numa_maps'):
+                    self.skipTest('this kernel has no /proc/PID/numa_maps (CONFIG_NUMA)')
+                os.chmod(self.path, 0o600)  # the user can no longer open the files
+                os.chmod(copy, 0o600)
+                unreadable = sums(self, pid, contract.as_nobody)
+        self.assertTrue(root['droppable_each_once'])
         self.assertTrue(told['droppable_each_once'])
-        self.assertAlmostEqual(told['droppable_file_kb'] - usual, FILE // 1024, delta=SLACK_KB)
+        self.assertAlmostEqual(told['droppable_file_kb'] - usual, (1 if one_file else 2) * FILE // 1024, delta=SLACK_KB)
+        self.assertAlmostEqual(told['droppable_file_kb'], root['droppable_file_kb'], delta=SLACK_KB)
+        if unreadable['droppable_each_once']:
+            self.assertAlmostEqual(unreadable['droppable_file_kb'], told['droppable_file_kb'], delta=SLACK_KB)
+        else:
+            self.assertTrue(one_file, 'each page is mapped once: these are two files')
+
+    @contract.needs_root
+    @unittest.skipUnless(os.access(PYTHON, os.X_OK), f'there is no {PYTHON}, which every user may read')
+    def test_a_file_that_an_overlay_copies_up_between_two_mappings_is_two_files(self):
+        with self.upper() as upper, self.overlay(upper):
+            with self.mapped_by_nobody() as pid:
+                usual = [sums(self, pid, by)['droppable_file_kb'] for by in (rsslag, contract.as_nobody)]
+            with self.mapped_by_nobody(self.other_path, then=self.copy_up) as pid:
+                with self.mapped_by_nobody(self.other_path):  # a page that only one mapping has would show it, too
+                    told = [sums(self, pid, by) for by in (rsslag, contract.as_nobody)]
+        for before, after in zip(usual, told):
+            self.assertAlmostEqual(after['droppable_file_kb'] - before, 2 * FILE // 1024, delta=SLACK_KB)
+        self.assertTrue(told[0]['droppable_each_once'])
+
+    def copy_up(self):
+        """The path in the overlay, after it leads to a copy."""
+        with open(self.other_path, 'ab'):
+            pass
+        os.sync()
+        return self.other_path
 
     def test_pages_that_a_mapping_in_an_overlay_locks_do_not_count(self):
         with self.overlay(), self.child(FILE, locked=True) as pid:

@@ -345,11 +345,11 @@ int maps(MapsOptions &options, documents::TextStyle style) {
     if (options.report) style.utf8 = style.color = false;
     const auto targets = system::resolve(options.targets);
     if (!targets) return fail(targets.error());
-    // Page frame numbers, by which pages of overlays are recognised, need CAP_SYS_ADMIN, the pagemap of other users
+    // Frame numbers, by which a page is recognised that two paths show, need CAP_SYS_ADMIN, the pagemap of other users
     // CAP_DAC_READ_SEARCH.
     const bool pages =
         options.pages || !options.elf.empty() ||
-        std::ranges::any_of(*targets, [](const system::Target &target) { return memory::sees_overlay(target.pid); });
+        std::ranges::any_of(*targets, [](const system::Target &target) { return memory::may_show_twice(target.pid); });
     auto reader = session::ProcessMaps::open(pages ? std::vector<cap_value_t>{CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH}
                                                    : std::vector<cap_value_t>{});
     if (!reader) return fail(reader.error());

@@ -148,9 +148,8 @@ void append_sums(Out out, const MappedProcess &process, const Sizes &sizes) {
     row("Pss", sums.pss, "its share of what is shared, and all that is private");
     row("Swap", sums.swap);
     row("droppable, at most", sums.droppable,
-        sums.droppable_each_once
-            ? "what reclaim can take without a write, each page once"
-            : "what reclaim can take without a write; pages that an overlay shows again may count twice");
+        sums.droppable_each_once ? "what reclaim can take without a write, each page once"
+                                 : "what reclaim can take without a write; pages that two paths show may count twice");
     if (sums.droppable_anon.n > 0) {
         row("  of files", sums.droppable_file, "clean, and locked by no mapping here");
         row("  anonymous", sums.droppable_anon, "released by MADV_FREE, or of MAP_DROPPABLE");

@@ -13,13 +13,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "core/mapping.h"
 #include "procfs/elf.h"
+#include "procfs/page_mappers.h"
 #include "procfs/pagemap.h"
 #include "procfs/program.h"
 #include "procfs/stack_pointer.h"
@@ -47,13 +47,6 @@ void mark_rootfs(std::vector<procfs::Mount> &mounts) {
         if (mount.type != "rootfs" || statfs(mount.where.c_str(), &about) != 0) continue;
         if (about.f_type == TMPFS_MAGIC) mount.type = "tmpfs";
     }
-}
-
-/// Whether overlays have metacopy=on if their options do not say. False if the kernel has no overlayfs.
-bool metacopy_default() {
-    std::string value;
-    std::ifstream("/sys/module/overlay/parameters/metacopy") >> value;
-    return value == "Y";
 }
 
 /// The target may be in another mount namespace.
@@ -125,26 +118,20 @@ void name_stacks(const procfs::Process &process, std::vector<procfs::Mapping> &m
         if (!mapping.recognised.empty()) mapping.recognised = core::with_comm(mapping.recognised, comm_of);
 }
 
-/// Finds the file pages that are present, and where files have their data. The budgets keep this from taking longer
-/// than smaps itself. pagemap is opened on first use, as few processes map a file twice.
+/// Finds the file pages that are present. The budgets keep this from taking much longer than smaps itself. pagemap is
+/// opened on first use, as few processes map a file twice.
 class FilePagesReader {
   public:
     explicit FilePagesReader(const procfs::Process &process) : process_(process) {}
 
     procfs::FilePages pages() {
-        return {page_size_,
-                [this](std::uint64_t start, std::uint64_t end, const auto &found) { return read(start, end, found); },
-                [this](const procfs::Mapping &mapping) { return procfs::stamp_of_mapped(process_, mapping); },
-                [this](const procfs::Mapping &mapping) { return extents(mapping); }};
+        return {
+            page_size_,
+            [this](std::uint64_t start, std::uint64_t end, const auto &found) { return read(start, end, found); },
+            [this](const procfs::Mapping &mapping, std::uint64_t offset) { return mappers_.find(mapping, offset); }};
     }
 
   private:
-    std::optional<procfs::FileExtents> extents(const procfs::Mapping &mapping) {
-        if (files_left_ == 0) return std::nullopt;
-        --files_left_;
-        return procfs::extents_of_mapped(process_, mapping);
-    }
-
     bool read(std::uint64_t start, std::uint64_t end, const procfs::FilePages::Found &found) {
         if (!opened_) opened_ = procfs::PageReader::open(process_, page_size_);
         if (!*opened_) return false;
@@ -158,7 +145,7 @@ class FilePagesReader {
     const procfs::Process &process_;
     core::PageSize page_size_{sysconf(_SC_PAGESIZE)};
     procfs::PageBudget budget_{.entries_left = 1U << 20U};  // 4 GiB
-    int files_left_ = 1000;
+    procfs::PageMappers mappers_{process_, page_size_};
     std::optional<core::Result<procfs::PageReader>> opened_;
 };
 
@@ -186,7 +173,6 @@ void keep_freed_memory() {
 core::Result<procfs::Devices> devices_here() {
     procfs::Devices devices;
     devices.internal = internal_device();
-    devices.metacopy_default = metacopy_default();
     const auto self = procfs::Process::open(getpid());
     if (!self) return self.error();
     const auto text = self->read("mountinfo");
@@ -198,12 +184,16 @@ core::Result<procfs::Devices> devices_here() {
     return devices;
 }
 
-bool sees_overlay(pid_t pid) {
+bool may_show_twice(pid_t pid) {
     const auto process = procfs::Process::open(pid);
     if (!process) return false;
     procfs::Devices devices;
     add_mounts(*process, devices);
-    return !devices.stacked.empty();
+    const auto text = process->read_of_memory_task("maps");
+    const auto mappings = text ? procfs::parse_maps(text->bytes) : std::vector<procfs::Mapping>{};
+    return mappings && std::ranges::any_of(*mappings, [&](const procfs::Mapping &mapping) {
+               return devices.stacked.contains(mapping.device) || devices.subvolumes.contains(mapping.device);
+           });
 }
 
 std::string error_text(const Error &error) {

@@ -21,8 +21,9 @@ namespace rsslag::memory {
 /// mountinfo is malformed, else errors as procfs::Process::read().
 core::Result<procfs::Devices> devices_here();
 
-/// Whether an overlay is mounted in the mount namespace of this process; false if that cannot be read.
-bool sees_overlay(pid_t pid);
+/// Whether the process maps a file of a file system that may show one page by several names: Devices::stacked and
+/// subvolumes. False if its mounts or mappings cannot be read.
+bool may_show_twice(pid_t pid);
 
 /// Reads exact counters of a process before and after a walk of its mappings.
 using ReadAround = std::function<core::Result<core::ProcessReading>(const procfs::Process &, const procfs::WalkHere &)>;

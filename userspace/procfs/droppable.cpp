@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <compare>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <queue>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -41,16 +42,17 @@ Kilobytes clean_of_file(const Mapping &mapping) {
 
 /// A mapped range of a file, as offsets in kB. A locked range has no clean pages.
 struct MappedPart {
+    const Mapping *mapping = nullptr;
     std::uint64_t begin = 0, end = 0;
-    std::uint64_t address = 0;
     std::uint64_t clean = 0, dirty = 0;
     bool locked = false, locked_whole = false;
 };
+using MappedParts = std::vector<MappedPart>;
 
 /// The largest number of distinct clean pages that the parts may have, given the range and the clean pages of each. A
 /// page of the file counts once, and not at all if it is locked. Greedy: in ascending order of offsets, each page is
 /// assigned to the open part that ends first.
-std::uint64_t most_pages(const std::vector<MappedPart> &parts) {
+std::uint64_t most_pages(const MappedParts &parts) {
     std::vector<std::uint64_t> bounds;
     for (const MappedPart &part : parts) {
         bounds.push_back(part.begin);
@@ -83,8 +85,8 @@ std::uint64_t most_pages(const std::vector<MappedPart> &parts) {
 
 using FileRange = std::pair<std::uint64_t, std::uint64_t>;
 
-/// The ranges of the file that at least two parts cover: disjoint, ascending. `parts` must be sorted by begin.
-std::vector<FileRange> covered_twice(const std::vector<MappedPart> &parts) {
+/// The ranges of offsets that at least two parts cover: disjoint, ascending. `parts` must be sorted by begin.
+std::vector<FileRange> covered_twice(const MappedParts &parts) {
     std::vector<FileRange> twice;
     std::uint64_t reach = 0;
     for (const MappedPart &part : parts) {
@@ -98,193 +100,206 @@ std::vector<FileRange> covered_twice(const std::vector<MappedPart> &parts) {
     return twice;
 }
 
-/// How many kB the sum over all parts that are not locked contains too often. These are pages in several such parts,
-/// and pages that are also in a locked part. nullopt if pagemap cannot be read.
-std::optional<std::uint64_t> counted_again(const std::vector<MappedPart> &parts, const std::vector<FileRange> &twice,
-                                           const FilePages &pages) {
-    std::vector<std::pair<std::uint64_t, bool>> held;  // offset, not locked: sorts pages of locked parts first
-    for (const MappedPart &part : parts) {
-        auto range = std::ranges::upper_bound(twice, part.begin, {}, &FileRange::second);
-        for (; range != twice.end() && range->first < part.end; ++range) {
-            const std::uint64_t from = std::max(range->first, part.begin) - part.begin;
-            const std::uint64_t to = std::min(range->second, part.end) - part.begin;
-            const bool read =
-                pages.visit(part.address + from * 1024, part.address + to * 1024, [&](const FilePages::Page &page) {
-                    held.emplace_back(part.begin * 1024 + (page.address - part.address), !part.locked);
-                });
+/// A page of a file that a part has.
+struct Held {
+    std::uint64_t offset = 0;  ///< in the file, in bytes
+    std::size_t part = 0;
+    std::uint64_t number = 0;  ///< of the page: its frame, or what PageNumbers assigns
+    bool exclusive = false;
+};
+
+/// Identifies the file of a mapping, so that equal ids mean equal pages. nullopt: smaps does not show that.
+std::optional<std::string> file_id(const Mapping &mapping, const Devices &devices) {
+    // A file on an overlay may have been copied up since another mapping of it was made.
+    if (devices.stacked.contains(mapping.device)) return std::nullopt;
+    std::string id = mapping.device + ' ' + std::to_string(mapping.inode);
+    if (devices.subvolumes.contains(mapping.device)) id += ' ' + mapping.name;
+    return id;
+}
+
+/// Whether the mappings, which have different ids, may show the same pages.
+bool may_be_same(const Mapping &a, const Mapping &b, const Devices &devices) {
+    if (a.device != b.device) return devices.stacked.contains(a.device) || devices.stacked.contains(b.device);
+    return a.inode == b.inode || devices.data_layers.contains(a.device);
+}
+
+/// Numbers pages whose frames are not known: two pages of one number are the same.
+class PageNumbers {
+  public:
+    PageNumbers(const MappedParts &parts, const Devices &devices, const FilePages &pages)
+        : parts_(parts), devices_(devices), pages_(pages), parent_(parts.size()) {
+        std::unordered_map<std::string, std::size_t> first;
+        for (std::size_t part = 0; part < parts.size(); ++part) {
+            const auto id = file_id(*parts[part].mapping, devices);
+            parent_[part] = id ? first.emplace(*id, part).first->second : part;
+        }
+    }
+
+    /// Returns false if pages with different numbers may be the same. Sorts `held` by offset.
+    bool assign(std::vector<Held> &held) {
+        std::ranges::sort(held, {}, [](const Held &page) { return std::pair(page.offset, page.part); });
+        for (auto begin = held.begin(); begin != held.end();) {
+            const auto end =
+                std::find_if(begin, held.end(), [&](const Held &page) { return page.offset > begin->offset; });
+            assign_at_one_offset({begin, end});
+            begin = end;
+        }
+        return certain_;
+    }
+
+  private:
+    using Holders = std::map<std::size_t, std::size_t>;  ///< by root: a part of this file that has the page
+
+    std::size_t root(std::size_t part) const {
+        while (parent_[part] != part)
+            part = parent_[part];
+        return part;
+    }
+
+    void assign_at_one_offset(std::span<Held> pages) {
+        Holders holders;  // a page that is mapped only once is not that of another mapping
+        for (const Held &page : pages)
+            if (!page.exclusive) holders.emplace(root(page.part), page.part);
+        if (holders.size() > 1) settle(std::move(holders), pages.front().offset);
+        std::unordered_map<std::size_t, std::uint64_t> numbers;
+        for (Held &page : pages)
+            page.number = numbers.emplace(root(page.part), ++next_).first->second;
+    }
+
+    bool is_open(std::size_t a, std::size_t b) const {
+        return a != b && may_be_same(*parts_[a].mapping, *parts_[b].mapping, devices_) &&
+               !different_.contains(std::minmax(a, b));
+    }
+
+    /// Finds out which of the files have the same page at this offset.
+    void settle(Holders holders, std::uint64_t offset) {
+        const auto is_open_with_any = [&](const Holders::value_type &one) {
+            return std::ranges::any_of(holders, [&](const auto &other) { return is_open(one.first, other.first); });
+        };
+        for (const auto &asked : Holders(holders)) {
+            if (!holders.contains(asked.first) || !is_open_with_any(asked)) continue;
+            const auto mappers = pages_.mappers ? pages_.mappers(*parts_[asked.second].mapping, offset) : std::nullopt;
+            if (mappers) unite(holders, *mappers);
+        }
+        certain_ = certain_ && std::ranges::none_of(holders, is_open_with_any);
+    }
+
+    /// Those of `holders` that are among the mappings of one page are one file, and the others are other files.
+    void unite(Holders &holders, const std::set<std::uint64_t> &mappers) {
+        std::optional<std::size_t> first;
+        for (auto at = holders.begin(); at != holders.end();) {
+            const auto [file, part] = *at;
+            const bool shows = mappers.contains(parts_[part].mapping->start);
+            at = shows && first ? holders.erase(at) : std::next(at);
+            if (shows) parent_[file] = first.value_or(file);
+            if (shows && !first) first = file;
+        }
+        for (const auto &[file, part] : holders)
+            if (first && file != *first) different_.insert(std::minmax(file, *first));
+    }
+
+    const MappedParts &parts_;
+    const Devices &devices_;
+    const FilePages &pages_;
+    std::vector<std::size_t> parent_;  ///< of each part: a part of the same file; a root is its own
+    std::set<std::pair<std::size_t, std::size_t>> different_;  ///< roots
+    std::uint64_t next_ = 0;
+    bool certain_ = true;
+};
+
+/// The pages of the parts in ranges that at least two of them cover. nullopt if pagemap cannot be read.
+std::optional<std::vector<Held>> pages_in(const std::vector<FileRange> &ranges, const MappedParts &parts,
+                                          const FilePages &pages) {
+    if (!pages.visit) return std::nullopt;
+    std::vector<Held> held;
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+        const auto &[mapping, begin, end, clean, dirty, locked, locked_whole] = parts[part];
+        const std::uint64_t start = mapping->start;
+        auto range = std::ranges::upper_bound(ranges, begin, {}, &FileRange::second);
+        for (; range != ranges.end() && range->first < end; ++range) {
+            const std::uint64_t from = start + (std::max(range->first, begin) - begin) * 1024;
+            const std::uint64_t to = start + (std::min(range->second, end) - begin) * 1024;
+            const bool read = pages.visit(from, to, [&](const FilePages::Page &page) {
+                held.push_back({begin * 1024 + (page.address - start), part, page.frame, page.exclusive});
+            });
             if (!read) return std::nullopt;
         }
     }
-    std::sort(held.begin(), held.end());
-    std::int64_t again = 0;
-    for (std::size_t i = 0; i < held.size(); ++i) {
-        const bool first = i == 0 || held[i - 1].first != held[i].first;
-        if (!first && held[i].second) ++again;
-    }
-    return static_cast<std::uint64_t>(pages.page_size.kb(core::Pages{again}).n);
+    return held;
 }
 
-using FileParts = std::vector<MappedPart>;
+/// How many kB the sum over all parts that are not locked surely contains too often. These are pages in several such
+/// parts, and pages that are also in a locked part. Dirty pages are in no sum. Sorts `held` by number.
+std::uint64_t counted_again(std::vector<Held> &held, const MappedParts &parts, const core::PageSize &page_size) {
+    std::ranges::sort(held, {}, &Held::number);
+    std::int64_t again = 0;
+    std::set<std::size_t> sharing;
+    for (auto begin = held.begin(); begin != held.end();) {
+        const auto end =
+            std::find_if(begin, held.end(), [&](const Held &page) { return page.number != begin->number; });
+        const auto counting = std::count_if(begin, end, [&](const Held &page) { return !parts[page.part].locked; });
+        const bool locked = counting < end - begin;
+        again += counting - (locked || counting == 0 ? 0 : 1);
+        if (end - begin > 1)
+            for (auto page = begin; page != end; ++page)
+                sharing.insert(page->part);
+        begin = end;
+    }
+    std::uint64_t dirty = 0;  // all of these may be among the pages that count again
+    for (const std::size_t part : sharing)
+        dirty += parts[part].dirty;
+    const auto all = static_cast<std::uint64_t>(page_size.kb(core::Pages{again}).n);
+    return all - std::min(all, dirty);
+}
 
-struct File {
-    const Mapping *mapping = nullptr;  ///< one of its mappings
-    bool stacked = false;              ///< on a device of Devices::stacked
-    bool metacopy = false;             ///< on a device of Devices::metacopy
-    FileParts parts;
+/// The clean pages of some parts, each page once.
+struct Clean {
+    std::uint64_t kb = 0;
+    bool certain = true;  ///< no page is contained twice
 };
 
-/// Pages of an overlay's file are those of a file below it, which may be mapped by another path. Returns how many kB
-/// the sum over the files contains too often for this reason, at least. nullopt without frame numbers.
-std::optional<std::uint64_t> counted_by_other_files(const std::vector<File> &files, const FilePages &pages) {
-    struct Held {
-        std::uint64_t frame = 0;
-        std::size_t file = 0;
-        bool counts = false;
-        auto operator<=>(const Held &) const = default;
-    };
-    std::vector<Held> held;
-    for (std::size_t i = 0; i < files.size(); ++i) {
-        for (const MappedPart &part : files[i].parts) {
-            bool numbered = true;
-            const std::uint64_t end = part.address + (part.end - part.begin) * 1024;
-            const bool read = pages.visit(part.address, end, [&](const FilePages::Page &page) {
-                held.push_back({page.frame, i, !part.locked});
-                numbered = numbered && page.frame != 0;
-            });
-            if (!read || !numbered) return std::nullopt;
-        }
-    }
-    std::sort(held.begin(), held.end());
-    std::uint64_t again = 0;
-    std::vector<bool> shares(files.size());
-    for (std::size_t i = 0; i < held.size();) {
-        const std::uint64_t frame = held[i].frame;
-        const std::size_t first = i;
-        std::uint64_t counting = 0;  // files whose sums contain this page
-        bool locked = false;
-        while (i < held.size() && held[i].frame == frame) {
-            const std::size_t file = held[i].file;
-            const bool counts = held[i].counts;  // in all parts of this file: false sorts first
-            while (i < held.size() && held[i].frame == frame && held[i].file == file)
-                ++i;
-            counting += counts ? 1 : 0;
-            locked = locked || !counts;
-        }
-        again += counting - (locked || counting == 0 ? 0 : 1);
-        if (held[first].file == held[i - 1].file) continue;
-        for (std::size_t each = first; each < i; ++each)
-            shares[held[each].file] = true;
-    }
-    again = static_cast<std::uint64_t>(pages.page_size.kb(core::Pages{static_cast<std::int64_t>(again)}).n);
-    std::uint64_t dirty = 0;  // all of these may be among the pages that count again
-    for (std::size_t i = 0; i < files.size(); ++i) {
-        if (!shares[i]) continue;
-        for (const MappedPart &part : files[i].parts)
-            dirty += part.dirty;
-    }
-    return again - std::min(again, dirty);
+std::uint64_t sum_of_clean(const MappedParts &parts) {
+    std::uint64_t sum = 0;
+    for (const MappedPart &part : parts)
+        sum += part.clean;
+    return sum;
 }
 
-enum class Same { No, Yes, Unknown };
-
-/// Whether a page may be one of both files: no page that both have in memory at one offset is mapped only once. False
-/// if pagemap cannot be read.
-bool may_have_pages_in_common(const File &a, const File &b, const FilePages &pages) {
-    if (!pages.visit) return false;
-    std::unordered_map<std::uint64_t, bool> exclusive;  // by offset, of a
-    bool common = true;
-    const auto each_page = [&](const File &file, const auto &take) {
-        for (const MappedPart &part : file.parts) {
-            const std::uint64_t end = part.address + (part.end - part.begin) * 1024;
-            const bool read = pages.visit(part.address, end, [&](const FilePages::Page &page) {
-                take(part.begin * 1024 + (page.address - part.address), page.exclusive);
-            });
-            common = common && read;
-        }
-    };
-    each_page(a, [&](std::uint64_t offset, bool once) { exclusive.emplace(offset, once); });
-    each_page(b, [&](std::uint64_t offset, bool once) {
-        const auto of_a = exclusive.find(offset);
-        if (of_a != exclusive.end() && (once || of_a->second)) common = false;
-    });
-    return common;
+/// Without pagemap, of parts with one device and inode number: that equal names are those of one file is likely.
+Clean probably_clean(const MappedParts &parts) {
+    const auto has_the_name = [&](const MappedPart &part) { return part.mapping->name == parts[0].mapping->name; };
+    return {std::ranges::all_of(parts, has_the_name) ? most_pages(parts) : sum_of_clean(parts), false};
 }
 
-/// Whether two files of one size have the same pages, by the places of their data. A place is that on a device, and
-/// which device an overlay's file is on is not known: a page that is mapped only once shows that there are two files.
-Same have_same_extents(const File &overlaid, const File &lower, const FilePages &pages) {
-    if (!pages.extents) return Same::Unknown;
-    const auto first = pages.extents(*overlaid.mapping);
-    const auto of_lower = pages.extents(*lower.mapping);
-    // The file system may move the data meanwhile.
-    if (!first || !of_lower || pages.extents(*overlaid.mapping) != first) return Same::Unknown;
-    if (*first != *of_lower) return Same::No;
-    if (first->first.empty() || first->shared) return Same::Unknown;
-    return may_have_pages_in_common(overlaid, lower, pages) ? Same::Yes : Same::Unknown;
-}
-
-/// Whether `lower` is the file whose pages `overlaid`, a file on an overlay, shows. Equal sizes and times alone prove
-/// nothing: the kernel may create several files with one time stamp.
-Same have_same_stamps(const File &overlaid, const FileStamp &of_overlaid, const File &lower,
-                      const FileStamp &of_lower) {
-    if (of_overlaid.size != of_lower.size) return Same::No;
-    const bool times_differ =
-        of_overlaid.modified != of_lower.modified || of_overlaid.status_changed != of_lower.status_changed;
-    const bool metacopy = overlaid.metacopy || lower.metacopy;
-    if (metacopy && (times_differ || of_overlaid.blocks != of_lower.blocks)) return Same::Unknown;
-    if (times_differ) return Same::No;
-    const auto last_part = [](const std::string &path) { return std::string_view(path).substr(path.rfind('/') + 1); };
-    // The inode number differs if the file was copied up or the layers are on several file systems.
-    const bool one_name = last_part(overlaid.mapping->name) == last_part(lower.mapping->name);
-    const bool one_inode = of_overlaid.inode == of_lower.inode;
-    const bool linked = of_overlaid.links > 1 && of_overlaid.links == of_lower.links;
-    return one_inode || one_name || linked ? Same::Yes : Same::Unknown;
-}
-
-/// Moves the parts of each file to the file on an overlay that has the same pages, as their attributes and the places
-/// of their data show. Returns false if other files may have pages in common, too.
-bool merge_same_files(std::vector<File> &files, const FilePages &pages) {
-    std::stable_partition(files.begin(), files.end(), [](const File &file) { return file.stacked; });
-    std::unordered_multimap<std::int64_t, std::pair<File *, FileStamp>> of_overlays;  // by size
-    bool certain = true;
-    for (File &file : files) {
-        const auto stamp = pages.stamp ? pages.stamp(*file.mapping) : std::nullopt;
-        if (!stamp) {
-            certain = false;
-            continue;
-        }
-        const auto [begin, end] = of_overlays.equal_range(stamp->size);
-        for (auto at = begin; at != end; ++at) {
-            const auto &[other, its_stamp] = at->second;
-            if (other->mapping->device == file.mapping->device) continue;
-            Same same = have_same_stamps(*other, its_stamp, file, *stamp);
-            if (same == Same::Unknown) same = have_same_extents(*other, file, pages);
-            certain = certain && same != Same::Unknown;
-            if (same != Same::Yes) continue;
-            other->parts.insert(other->parts.end(), file.parts.begin(), file.parts.end());
-            file.parts.clear();
-            break;
-        }
-        if (file.stacked) of_overlays.emplace(stamp->size, std::pair{&file, *stamp});
-    }
-    return certain;
-}
-
-std::uint64_t clean_pages(FileParts &parts, const FilePages &pages) {
+/// The parts may be of several files. nullopt if it matters which pages are there, and pagemap cannot be read.
+std::optional<Clean> clean_pages(MappedParts &parts, const Devices &devices, const FilePages &pages) {
     std::ranges::sort(parts, {}, &MappedPart::begin);
-    const std::uint64_t most = most_pages(parts);
+    const auto first = file_id(*parts.front().mapping, devices);
+    const bool one_file = first && std::ranges::all_of(parts, [&](const MappedPart &part) {
+                              return file_id(*part.mapping, devices) == first;
+                          });
+    const std::uint64_t most = one_file ? most_pages(parts) : std::numeric_limits<std::uint64_t>::max();
+    const std::uint64_t sum = sum_of_clean(parts);
     const std::vector<FileRange> twice = covered_twice(parts);
-    if (twice.empty() || !pages.visit) return most;
-    const auto again = counted_again(parts, twice, pages);
-    if (!again) return most;
-    std::uint64_t clean = 0;
-    std::uint64_t dirty = 0;  // all of these may be among the pages that count again
-    for (const MappedPart &part : parts) {
-        clean += part.clean;
-        dirty += part.dirty;
-    }
-    const std::uint64_t surely = *again - std::min(*again, dirty);
-    return std::min(most, clean - std::min(clean, surely));
+    if (twice.empty()) return Clean{std::min(most, sum)};
+    auto held = pages_in(twice, parts, pages);
+    if (!held) return one_file ? std::optional(Clean{most}) : std::nullopt;
+    const bool numbered = std::ranges::all_of(*held, [](const Held &page) { return page.number != 0; });
+    const bool certain = (numbered && !one_file) || PageNumbers(parts, devices, pages).assign(*held);
+    return Clean{std::min(most, sum - std::min(sum, counted_again(*held, parts, pages.page_size))), certain};
+}
+
+using MappedFiles = std::map<std::pair<std::string_view, std::uint64_t>, MappedParts>;  // by device and inode
+
+/// Whether files with other devices or inode numbers may show the same pages.
+bool may_share_pages(const MappedFiles &files, const Devices &devices) {
+    if (files.size() < 2) return false;
+    const std::string_view first = files.begin()->first.first;
+    return std::ranges::any_of(files, [&](const auto &file) {
+        const std::string_view device = file.first.first;
+        const bool several = device != first || files.rbegin()->first.first != device;
+        return devices.data_layers.contains(device) || (several && devices.stacked.contains(device));
+    });
 }
 
 Kilobytes anonymous(const Mapping &mapping) {
@@ -292,15 +307,6 @@ Kilobytes anonymous(const Mapping &mapping) {
     // Pages of a VM_DROPPABLE mapping (6.11) are dropped even if they are dirty.
     if (mapping.has_flag("dp")) return or_zero(mapping.fields.anonymous);
     return or_zero(mapping.fields.lazy_free);
-}
-
-File new_file(const Mapping &mapping, const Devices &devices) {
-    return {&mapping, devices.stacked.contains(mapping.device), devices.metacopy.contains(mapping.device), {}};
-}
-
-/// Identifies the file independently of its names.
-std::string file_of(const Mapping &mapping) {
-    return mapping.device + ' ' + std::to_string(mapping.inode);
 }
 
 }  // namespace
@@ -313,37 +319,33 @@ bool is_of_driver(const Mapping &mapping) {
 
 Droppable droppable(const std::vector<Mapping> &mappings, const Devices &devices, const FilePages &pages) {
     Droppable all;
-    std::unordered_map<std::string, std::size_t> index;
-    std::vector<File> files;
-    std::set<std::string_view> file_systems;
+    MappedFiles files;
     for (const Mapping &mapping : mappings) {
         all.anon += anonymous(mapping);
         const Kilobytes of_file = or_zero(mapping.fields.rss) - or_zero(mapping.fields.anonymous);
         if (of_file.n <= 0 || !has_file(mapping) || !is_of_disk(mapping, devices)) continue;
         const std::uint64_t begin = mapping.offset / 1024;
-        MappedPart part{begin, begin + static_cast<std::uint64_t>(mapping.size.n), mapping.start};
+        MappedPart part{&mapping, begin, begin + static_cast<std::uint64_t>(mapping.size.n)};
         const auto clean = std::max<std::int64_t>(clean_of_file(mapping).n, 0);
         part.locked = is_locked(mapping);
         part.locked_whole = part.locked && of_file == mapping.size;
         if (!part.locked) part.clean = static_cast<std::uint64_t>(clean);
         if (!part.locked) part.dirty = static_cast<std::uint64_t>(of_file.n - clean);
-        const auto [file, added] = index.emplace(file_of(mapping), files.size());
-        if (added) files.push_back(new_file(mapping, devices));
-        files[file->second].parts.push_back(part);
-        file_systems.insert(mapping.device);
+        files[{mapping.device, mapping.inode}].push_back(part);
     }
-    std::uint64_t again = 0;
-    if (file_systems.size() > 1 && std::ranges::any_of(files, &File::stacked)) {
-        const auto by_frame = pages.visit ? counted_by_other_files(files, pages) : std::nullopt;
-        if (by_frame)
-            again = *by_frame;
-        else
-            all.each_once = merge_same_files(files, pages);
+    const auto keep = [&](const Clean &found) {
+        all.file += Kilobytes{static_cast<std::int64_t>(found.kb)};
+        all.each_once = all.each_once && found.certain;
+    };
+    if (may_share_pages(files, devices)) {
+        MappedParts together;
+        for (const auto &[file, parts] : files)
+            together.insert(together.end(), parts.begin(), parts.end());
+        if (const auto found = clean_pages(together, devices, pages)) return keep(*found), all;
+        all.each_once = false;
     }
-    std::uint64_t clean = 0;
-    for (File &file : files)
-        clean += clean_pages(file.parts, pages);
-    all.file = Kilobytes{static_cast<std::int64_t>(clean - std::min(clean, again))};
+    for (auto &[file, parts] : files)
+        keep(clean_pages(parts, devices, pages).value_or(probably_clean(parts)));
     return all;
 }
 

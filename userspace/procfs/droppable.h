@@ -12,8 +12,8 @@ namespace rsslag::procfs {
 struct Droppable {
     core::Kilobytes file;  ///< clean pages of files; a page in several mappings of the process counts once
     core::Kilobytes anon;  ///< pages given up by MADV_FREE, and those of MAP_DROPPABLE mappings
-    /// False if `file` may contain a page twice: an overlay may show files that are also mapped by another path, and
-    /// neither frame numbers nor stat(2) nor the extents can exclude it.
+    /// False if `file` may contain a page twice: it may be mapped by two paths, and neither frame numbers nor the
+    /// functions of FilePages show whether it is.
     bool each_once = true;
 
     core::Kilobytes total() const { return file + anon; }
@@ -26,9 +26,9 @@ struct Droppable {
 bool is_of_driver(const Mapping &mapping);
 
 /// Computes Droppable from smaps. `pages` finds the clean pages that two mappings of a file share, which count once.
-/// Without it, the result is the largest number of distinct pages that the ranges and counts of the mappings allow. A
-/// file that is mapped by its path in an overlay and by its path below counts once if `pages` has frame numbers, or if
-/// the stamps or the extents of both paths are equal.
+/// Without it, the result is the largest number of distinct pages that the ranges and counts of the mappings allow.
+/// Device and inode number do not identify a file on an overlay, which is that of a layer, or on Btrfs, where snapshots
+/// use the same inode numbers. There, frame numbers or mappers() of `pages` show which mappings have the same pages.
 Droppable droppable(const std::vector<Mapping> &mappings, const Devices &devices, const FilePages &pages = {});
 
 }  // namespace rsslag::procfs

@@ -4,9 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gelf.h>
-#include <linux/fiemap.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -176,15 +173,6 @@ std::array<std::string, 2> paths_of(const Process &process, const Mapping &mappi
             (by_thread ? task->directory : "") + "root" + mapping.name};
 }
 
-std::optional<struct stat> stat_of_mapped(const Process &process, const Mapping &mapping) {
-    for (const std::string &path : paths_of(process, mapping)) {
-        const auto opened = open_at(process.dir_fd(), path.c_str(), O_PATH);
-        const auto *const fd = std::get_if<Fd>(&opened);
-        if (const auto about = fd ? stat_if_mapped(*fd, mapping) : std::nullopt) return about;
-    }
-    return std::nullopt;
-}
-
 }  // namespace
 
 core::Result<ElfFile> read_elf(int fd) {
@@ -226,39 +214,12 @@ core::Result<Fd> open_mapped(const Process &process, const Mapping &mapping) {
 }
 
 std::optional<mode_t> type_of_mapped(const Process &process, const Mapping &mapping) {
-    const auto about = stat_of_mapped(process, mapping);
-    if (!about) return std::nullopt;
-    return about->st_mode & S_IFMT;
-}
-
-std::optional<FileStamp> stamp_of_mapped(const Process &process, const Mapping &mapping) {
-    const auto about = stat_of_mapped(process, mapping);
-    if (!about) return std::nullopt;
-    const auto time = [](const timespec &at) { return std::array<std::int64_t, 2>{at.tv_sec, at.tv_nsec}; };
-    return FileStamp{about->st_size, time(about->st_mtim), time(about->st_ctim),
-                     about->st_ino,  about->st_nlink,      static_cast<std::uint64_t>(about->st_blocks)};
-}
-
-std::optional<FileExtents> extents_of_mapped(const Process &process, const Mapping &mapping) {
-    const auto fd = open_mapped(process, mapping);
-    if (!fd) return std::nullopt;
-    constexpr std::size_t kMost = 32;
-    std::vector<std::uint64_t> memory((sizeof(fiemap) + kMost * sizeof(fiemap_extent)) / sizeof(std::uint64_t));
-    auto &map = *reinterpret_cast<fiemap *>(memory.data());
-    map.fm_length = FIEMAP_MAX_OFFSET;
-    map.fm_extent_count = kMost;
-    if (ioctl(fd->get(), FS_IOC_FIEMAP, &map) != 0)
-        return errno == EOPNOTSUPP || errno == ENOTTY ? std::optional(FileExtents{}) : std::nullopt;
-    constexpr std::uint32_t kNoPlace = FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_NOT_ALIGNED |
-                                       FIEMAP_EXTENT_DATA_INLINE | FIEMAP_EXTENT_DATA_TAIL;
-    FileExtents found;
-    for (std::uint32_t i = 0; i < std::min<std::uint32_t>(map.fm_mapped_extents, kMost); ++i) {
-        const fiemap_extent &extent = map.fm_extents[i];
-        if ((extent.fe_flags & kNoPlace) != 0) return std::nullopt;
-        found.first.push_back({extent.fe_logical, extent.fe_physical, extent.fe_length});
-        found.shared = found.shared || (extent.fe_flags & FIEMAP_EXTENT_SHARED) != 0;
+    for (const std::string &path : paths_of(process, mapping)) {
+        const auto opened = open_at(process.dir_fd(), path.c_str(), O_PATH);
+        const auto *const fd = std::get_if<Fd>(&opened);
+        if (const auto about = fd ? stat_if_mapped(*fd, mapping) : std::nullopt) return about->st_mode & S_IFMT;
     }
-    return found;
+    return std::nullopt;
 }
 
 std::optional<std::uint64_t> load_bias(const ElfFile &file, const std::vector<Mapping> &mappings,

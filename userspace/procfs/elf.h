@@ -44,12 +44,6 @@ core::Result<Fd> open_mapped(const Process &process, const Mapping &mapping);
 /// if the mapped inode cannot be found.
 std::optional<mode_t> type_of_mapped(const Process &process, const Mapping &mapping);
 
-/// What stat(2) reports of the mapped file. nullopt if the mapped inode cannot be found.
-std::optional<FileStamp> stamp_of_mapped(const Process &process, const Mapping &mapping);
-
-/// nullopt if the mapped file cannot be opened, or if some of its data has no place on the device of its own yet.
-std::optional<FileExtents> extents_of_mapped(const Process &process, const Mapping &mapping);
-
 /// The load bias: the amount to add to the addresses in the file. The most frequent one among `mappings`; nullopt if
 /// none of them maps a load segment of the file. Pure.
 std::optional<std::uint64_t> load_bias(const ElfFile &file, const std::vector<Mapping> &mappings,

@@ -99,30 +99,6 @@ struct Mapping {
     bool has_flag(std::string_view flag) const;
 };
 
-/// Attributes of a file that stat(2) reports. Of a file on an overlay these are, by ovl_getattr()
-/// (fs/overlayfs/inode.c):
-/// - size, links and times: those of the file in the topmost layer. With metacopy=on its pages may be those of a file
-///   below, as are its blocks.
-/// - inode number: that of the lowest layer, if all layers are on one file system.
-struct FileStamp {
-    std::int64_t size = 0;                         ///< bytes
-    std::array<std::int64_t, 2> modified{};        ///< seconds, nanoseconds
-    std::array<std::int64_t, 2> status_changed{};  ///< seconds, nanoseconds
-    std::uint64_t inode = 0;
-    std::uint64_t links = 1;   ///< hard links
-    std::uint64_t blocks = 0;  ///< allocated, of 512 bytes
-};
-
-/// Where a file system has the first data of a file (Documentation/filesystems/fiemap.rst). Of a file on an overlay
-/// these are the extents of the file that has the data (fs/overlayfs/inode.c ovl_fiemap()).
-struct FileExtents {
-    using Extent = std::array<std::uint64_t, 3>;  ///< offset in the file, place on the device, length; in bytes
-    std::vector<Extent> first{};                  ///< at most 32; empty also if the file system cannot show them
-    bool shared = false;                          ///< some are also extents of other files, which have their own pages
-
-    bool operator==(const FileExtents &) const = default;
-};
-
 core::Result<Stat> parse_stat(std::string_view text);
 core::Result<Statm> parse_statm(std::string_view text);
 core::Result<StatusFile> parse_status(std::string_view text);

@@ -92,12 +92,15 @@ bool has_dax(const Mount &mount) {
     return has_option(mount, "dax") || has_option(mount, "dax=always");
 }
 
-/// The kernel prints the option if it is not the default (fs/overlayfs/params.c ovl_show_options). A layer with data
-/// alone ("lowerdir=a::data", "datadir+=data") serves files whose attributes are in another one.
-bool has_metacopy(const Mount &mount, bool by_default) {
+bool is_stacked(const Mount &mount) {
+    return mount.type == "overlay" || mount.type == "erofs" || mount.type == "fuse" || mount.type == "fuseblk" ||
+           mount.type.starts_with("fuse.");
+}
+
+/// A layer with data alone: "lowerdir=a::data", "datadir+=data" (fs/overlayfs/params.c ovl_show_options).
+bool has_data_layers(const Mount &mount) {
     const std::string_view options = mount.options;
-    if (options.find("datadir+=") != options.npos || options.find("::") != options.npos) return true;
-    return has_option(mount, "metacopy=on") || (by_default && !has_option(mount, "metacopy=off"));
+    return mount.type == "overlay" && (options.find("datadir+=") != options.npos || options.find("::") != options.npos);
 }
 
 }  // namespace
@@ -106,8 +109,9 @@ void Devices::add(const std::vector<Mount> &mounts) {
     for (const Mount &mount : mounts) {
         const bool in_memory = mount.type == "tmpfs" || mount.type == "devtmpfs";
         (in_memory ? tmpfs : others).insert(mount.device);
-        if (mount.type == "overlay") stacked.insert(mount.device);
-        if (mount.type == "overlay" && has_metacopy(mount, metacopy_default)) metacopy.insert(mount.device);
+        if (is_stacked(mount)) stacked.insert(mount.device);
+        if (has_data_layers(mount)) data_layers.insert(mount.device);
+        if (mount.type == "btrfs" || mount.type == "bcachefs") subvolumes.insert(mount.device);
         if (mount.type == "ramfs" || mount.type == "rootfs" || has_dax(mount)) kept_in_memory.insert(mount.device);
     }
 }

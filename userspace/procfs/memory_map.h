@@ -36,12 +36,13 @@ struct Devices {
     /// The subset of `others` whose pages reclaim cannot free, because they are the only copy of the file. These are
     /// ramfs, rootfs, and file systems on persistent memory that are mounted with DAX.
     std::set<std::string, std::less<>> kept_in_memory{};
-    /// The subset of `others` whose pages are those of files of other file systems: overlayfs.
+    /// The subset of `others` whose pages may be those of files of other file systems: overlayfs; FUSE with passthrough
+    /// (6.9); EROFS, which may share pages between images (7.0).
     std::set<std::string, std::less<>> stacked{};
-    /// The subset of `stacked` where a file may have attributes of one layer and pages of a lower one: metacopy=on, or
-    /// a layer with data alone.
-    std::set<std::string, std::less<>> metacopy{};
-    bool metacopy_default = false;  ///< of overlays whose options do not say: a parameter of the kernel's module
+    /// The subset of `stacked` where several files may have the data of one: an overlay with layers of data alone.
+    std::set<std::string, std::less<>> data_layers{};
+    /// The subset of `others` where an inode number is that of several files, one in each subvolume or snapshot.
+    std::set<std::string, std::less<>> subvolumes{};
     /// Device special files, by device and inode. Their pages are not those of the file system that has the node: a
     /// block device has a page cache of its own, and a driver provides the pages of a character device.
     std::set<std::pair<std::string, std::uint64_t>> block_nodes{}, character_nodes{};
@@ -134,9 +135,7 @@ struct MapSums {
     core::Kilobytes private_total() const { return private_clean + private_dirty; }
 };
 
-/// Finds the file pages that are present, by the entries of pagemap. visit() calls `found` for each page from `start`
-/// to `end` and returns false if the entries cannot be read. stamp() returns nullopt if the mapped file cannot be
-/// found, extents() also if they are not known. Each of the three may be empty.
+/// Finds file pages of a process. Each of the two functions may be empty.
 struct FilePages {
     struct Page {
         std::uint64_t address = 0;
@@ -145,9 +144,12 @@ struct FilePages {
     };
     using Found = std::function<void(const Page &page)>;
     core::PageSize page_size;
+    /// Calls `found` for each page that is present from `start` to `end`, by the entries of pagemap. Returns false if
+    /// these cannot be read.
     std::function<bool(std::uint64_t start, std::uint64_t end, const Found &found)> visit;
-    std::function<std::optional<FileStamp>(const Mapping &mapping)> stamp{};
-    std::function<std::optional<FileExtents>(const Mapping &mapping)> extents{};
+    /// The addresses of the mappings that have the page at `offset` (bytes) of the file that `mapping` maps. nullopt if
+    /// that cannot be found out.
+    std::function<std::optional<std::set<std::uint64_t>>(const Mapping &mapping, std::uint64_t offset)> mappers{};
 };
 
 /// The sums over the mappings of a process. `pages` is used for file ranges that are mapped more than once.

@@ -150,7 +150,7 @@ TEST(Droppable, CountsAPageOnceThatAnOverlayShowsAgain) {
             return true;
         };
         const Droppable taken = droppable(mappings, mounted, {{4096}, visit});
-        EXPECT_EQ(taken.each_once, first[0] != 0);
+        EXPECT_EQ(taken.each_once, first[0] != 0 || mounted.stacked.empty());
         return taken.file;
     };
     EXPECT_EQ(of_file(devices), Kilobytes{400});
@@ -165,127 +165,159 @@ TEST(Droppable, CountsAPageOnceThatAnOverlayShowsAgain) {
     first = {0, 0, 0};
     mappings[0] = mapped({"/below/f", 0, 400, 400});
     mappings[0].start = 1 << 28;
-    EXPECT_EQ(of_file(devices), Kilobytes{600}) << "without frame numbers the upper bound remains";
+    EXPECT_EQ(of_file(devices), Kilobytes{800}) << "without frame numbers the upper bound remains";
 }
 
-/// Without frame numbers.
-TEST(Droppable, CountsAFileOnceWhoseStampIsThatOfAFileOnAnOverlay) {
-    Devices devices = kMounted;
-    devices.others.insert("00:40");
-    devices.stacked.insert("00:40");
-    std::vector<Mapping> mappings{mapped({"/below/f", 0, 400, 300}),
-                                  mapped({"/f", 0, 400, 300, 0, 0, "rd", "00:40", 99}),
-                                  mapped({"/other", 0, 100, 100, 0, 0, "rd", "00:40", 98})};
-    mappings[0].inode = 99;
-    std::vector<std::optional<FileStamp>> stamps{FileStamp{409600, {1, 2}, {3, 4}, 99},
-                                                 FileStamp{409600, {1, 2}, {3, 4}, 99},
-                                                 FileStamp{102400, {1, 2}, {3, 4}, 98}};
-    const auto taken = [&]() {
-        const auto stamp = [&](const Mapping &mapping) {
-            const auto at = std::ranges::find(mappings, mapping.name, &Mapping::name);
-            return stamps[static_cast<std::size_t>(at - mappings.begin())];
-        };
-        return droppable(mappings, devices, {{4096}, {}, stamp});
+/// Mappings without frame numbers. Each shows the pages of one file, whatever its name.
+class Unnumbered {
+  public:
+    struct Shown {
+        Mapping mapping;
+        int file = 0;
+        bool can_be_opened = true;
+        bool by_others = false;  ///< another process maps the file, too
+        int opened_as = -1;      ///< the file that its path leads to now; -1: still the same
     };
-    EXPECT_EQ(taken().file, Kilobytes{500}) << "of 400 kB, 300 are resident in each mapping: at most all are";
-    EXPECT_TRUE(taken().each_once);
-    mappings[1].vm_flags = "rd lo";
-    mappings[1].fields.rss = Kilobytes{400};
-    EXPECT_EQ(taken().file, Kilobytes{100}) << "all of the file is locked by its path in the overlay";
-    mappings[1] = mapped({"/f", 0, 400, 300, 0, 0, "rd", "00:40", 99});
-    stamps[0]->status_changed[1] = 5;
-    stamps[0]->inode = mappings[0].inode = 7;
-    EXPECT_EQ(taken().file, Kilobytes{700}) << "another file of the same size";
-    EXPECT_TRUE(taken().each_once);
-    stamps[0]->inode = mappings[0].inode = 99;
-    EXPECT_EQ(taken().file, Kilobytes{700}) << "a copy in a higher layer";
-    EXPECT_TRUE(taken().each_once);
-    devices.metacopy.insert("00:40");
-    EXPECT_EQ(taken().file, Kilobytes{700}) << "the higher layer has a copy, or only attributes";
-    EXPECT_FALSE(taken().each_once);
-    stamps[0] = stamps[1];
-    stamps[0]->inode = mappings[0].inode = 7;
-    EXPECT_EQ(taken().file, Kilobytes{500}) << "the file was copied up: its name and times are equal";
-    EXPECT_TRUE(taken().each_once);
-    stamps[0]->blocks = 8;
-    EXPECT_EQ(taken().file, Kilobytes{700}) << "with metacopy=on the file in the higher layer has no data";
-    EXPECT_FALSE(taken().each_once);
-    devices.metacopy.clear();
-    EXPECT_EQ(taken().file, Kilobytes{500}) << "the file system has not written all blocks yet";
-    EXPECT_TRUE(taken().each_once);
-    mappings[0].name = "/below/g";
-    EXPECT_EQ(taken().file, Kilobytes{700}) << "two files that were created at the same time, possibly";
-    EXPECT_FALSE(taken().each_once);
-    stamps[0]->links = stamps[1]->links = 2;
-    EXPECT_EQ(taken().file, Kilobytes{500}) << "one file with two names";
-    EXPECT_TRUE(taken().each_once);
-    stamps[0].reset();
-    EXPECT_FALSE(taken().each_once);
-    EXPECT_TRUE(droppable(mappings, kMounted).each_once) << "without an overlay two files have no page in common";
-}
 
-/// With metacopy=on, where stat(2) does not show which layer has the data.
-TEST(Droppable, CountsAFileOnceWhoseDataIsAtOnePlace) {
-    Devices devices = kMounted;
-    devices.others.insert("00:40");
-    devices.stacked.insert("00:40");
-    devices.metacopy.insert("00:40");
-    std::vector<Mapping> mappings{mapped({"/below/f", 0, 400, 400}),
-                                  mapped({"/f", 0, 400, 400, 0, 0, "rd", "00:40", 99})};
-    mappings[0].start = 0x10000000;
-    mappings[1].start = 0x20000000;
-    const FileExtents usual{{{0, 4096, 409600}}};
-    std::vector<std::optional<FileExtents>> extents{usual, usual};  // below, on the overlay
-    bool exclusive = false, moves = false, read = true;
-    const auto taken = [&] {
-        int asked = 0;
+    Shown &add(int file, const Resident &like) {
+        Shown shown{mapped(like), file};
+        shown.mapping.start = (all_.size() + 1) << 28;
+        return all_.emplace_back(shown);
+    }
+    Droppable count(const Devices &devices) {
+        asked = 0;
+        std::vector<Mapping> mappings;
+        for (const Shown &shown : all_)
+            mappings.push_back(shown.mapping);
         const auto visit = [&](std::uint64_t start, std::uint64_t end, const FilePages::Found &found) {
-            for (std::uint64_t at = start; at < end; at += 4096)
-                found({at, 0, exclusive && at == 0x20000000 + 8192});
+            const Shown &shown = at(start);
+            for (std::uint64_t page = start; page < end; page += 4096)
+                found({page, 0, !shown.by_others && mappers(shown.file, offset_of(shown.mapping, page)).size() == 1});
             return read;
         };
-        const auto stamp = [&](const Mapping &mapping) {
-            const bool below = mapping.name == "/below/f";
-            return FileStamp{409600, {below ? 1 : 9, 2}, {3, 4}, below ? 7U : 99U};
+        const auto ask = [&](const Mapping &mapping, std::uint64_t offset) -> std::optional<std::set<std::uint64_t>> {
+            ++asked;
+            const Shown &shown = at(mapping.start);
+            if (!shown.can_be_opened) return std::nullopt;
+            return mappers(shown.opened_as < 0 ? shown.file : shown.opened_as, offset);
         };
-        const auto extents_of = [&](const Mapping &mapping) {
-            auto found = extents[mapping.name == "/below/f" ? 0 : 1];
-            if (moves && ++asked == 3) found->first[0][1] += 4096;
-            return found;
-        };
-        return droppable(mappings, devices, {{4096}, visit, stamp, extents_of});
-    };
-    const auto expect = [&](std::int64_t kb, bool each_once, const char *why) {
-        const Droppable found = taken();
-        EXPECT_EQ(found.file, Kilobytes{kb}) << why;
-        EXPECT_EQ(found.each_once, each_once) << why;
-    };
-    expect(400, true, "only the modification time was changed in the higher layer");
-    exclusive = true;
-    expect(800, false, "equal places on two devices: a page of one file is mapped only once");
-    exclusive = false;
-    read = false;
-    expect(800, false, "pagemap cannot be read");
-    read = true;
-    extents[0]->shared = extents[1]->shared = true;
-    expect(800, false, "a reflink has the same extents and other pages");
-    extents[0] = FileExtents{{{0, 8192, 409600}}};
-    expect(800, true, "two files");
-    moves = true;
-    expect(800, false, "the file system has moved the data");
-    moves = false;
-    extents[0] = FileExtents{};
-    expect(800, true, "one of the file systems does not show places");
-    extents[1] = FileExtents{};
-    expect(800, false, "neither file system does");
-    extents[0].reset();
-    expect(800, false, "the file cannot be opened");
-    extents[0] = extents[1] = usual;
-    devices.metacopy.clear();
-    expect(800, true, "the times differ, and each layer has its own data");
-    devices.stacked.insert(mappings[0].device);
-    devices.metacopy.insert(mappings[0].device);
-    expect(400, true, "the other file is on an overlay with metacopy=on");
+        return droppable(mappings, devices, {{4096}, visit, ask});
+    }
+
+    int asked = 0;
+    bool read = true;
+
+  private:
+    static std::uint64_t offset_of(const Mapping &mapping, std::uint64_t page) {
+        return mapping.offset + (page - mapping.start);
+    }
+    const Shown &at(std::uint64_t address) const { return all_[(address >> 28) - 1]; }
+    std::set<std::uint64_t> mappers(int file, std::uint64_t offset) const {
+        std::set<std::uint64_t> found;
+        for (const Shown &shown : all_) {
+            const std::uint64_t begin = shown.mapping.offset;
+            const std::uint64_t end = begin + static_cast<std::uint64_t>(shown.mapping.size.n) * 1024;
+            if (shown.file == file && offset >= begin && offset < end) found.insert(shown.mapping.start);
+        }
+        return found;
+    }
+    std::vector<Shown> all_;
+};
+
+constexpr const char *kOverlay = "00:40";
+constexpr const char *kBtrfs = "00:41";
+
+Devices with_overlay() {
+    Devices devices = kMounted;
+    devices.others.insert({kOverlay, kBtrfs});
+    devices.stacked.insert(kOverlay);
+    devices.subvolumes.insert(kBtrfs);
+    return devices;
+}
+
+void expect(Unnumbered &process, std::int64_t kb, bool each_once, const char *why,
+            const Devices &devices = with_overlay()) {
+    const Droppable found = process.count(devices);
+    EXPECT_EQ(found.file, Kilobytes{kb}) << why;
+    EXPECT_EQ(found.each_once, each_once) << why;
+}
+
+TEST(Droppable, CountsAFileOnceThatAnOverlayShowsIfItsPagesAreTheSame) {
+    for (const bool below_opens : {true, false}) {
+        for (const bool overlay_opens : {true, false}) {
+            Unnumbered process;
+            process.add(1, {"/below/f", 0, 400, 400}).can_be_opened = below_opens;
+            process.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99}).can_be_opened = overlay_opens;
+            process.add(2, {"/other", 0, 100, 100, 0, 0, "rd", kOverlay, 98});
+            const bool opens = below_opens || overlay_opens;
+            expect(process, opens ? 500 : 900, opens, "a page of /other is mapped only once");
+            process.read = false;
+            expect(process, 900, false, "pagemap cannot be read");
+        }
+    }
+}
+
+TEST(Droppable, CountsTwoFilesWhosePagesOtherProcessesMap) {
+    Unnumbered process;
+    process.add(1, {"/below/f", 0, 400, 400}).by_others = true;
+    process.add(2, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99}).by_others = true;
+    expect(process, 800, true, "a copy in a higher layer");
+    EXPECT_EQ(process.asked, 1);
+    Devices devices = with_overlay();
+    devices.stacked.clear();
+    expect(process, 800, true, "without an overlay two files have no page in common", devices);
+    EXPECT_EQ(process.asked, 0);
+}
+
+TEST(Droppable, CountsFilesOfOneOverlayThatHaveTheSameData) {
+    Devices devices = with_overlay();
+    Unnumbered process;
+    process.add(1, {"/a", 0, 400, 400, 0, 0, "rd", kOverlay, 98});
+    process.add(1, {"/b", 0, 400, 400, 0, 0, "rd", kOverlay, 99});
+    devices.data_layers.insert(kOverlay);
+    expect(process, 400, true, "both are on one file in a layer of data alone", devices);
+}
+
+TEST(Droppable, CountsTwoFilesThatOnePathOfAnOverlayLedTo) {
+    for (const bool by_others : {true, false}) {
+        Unnumbered process;
+        process.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99}).by_others = by_others;
+        process.add(2, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99}).by_others = by_others;
+        process.add(2, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99}).by_others = by_others;
+        process.add(2, {"/f", 200, 200, 200, 0, 0, "rd", kOverlay, 99}).by_others = by_others;
+        expect(process, 800, true, "it was copied up between the first mapping and the others");
+    }
+    Unnumbered unread;
+    unread.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99});
+    unread.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99});
+    unread.read = false;
+    expect(unread, 400, false, "pagemap cannot be read: probably there is one file");
+    unread.add(1, {"/link", 0, 400, 400, 0, 0, "rd", kOverlay, 99});
+    expect(unread, 1200, false, "one of two links may have been copied up");
+    Unnumbered process;
+    Unnumbered::Shown &below = process.add(1, {"/below/f", 0, 400, 400});
+    below.opened_as = 3;
+    process.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99}).opened_as = 2;
+    expect(process, 800, false, "neither path leads to the mapped file");
+}
+
+TEST(Droppable, DoesNotTakeASnapshotForTheFile) {
+    Unnumbered process;
+    process.add(1, {"/a/f", 0, 400, 400, 0, 0, "rd", kBtrfs, 257}).by_others = true;
+    process.add(2, {"/b/f", 0, 400, 400, 0, 0, "rd", kBtrfs, 257}).by_others = true;
+    process.add(2, {"/b/f", 0, 400, 400, 0, 0, "rd", kBtrfs, 257}).by_others = true;
+    process.add(2, {"/b/link", 0, 400, 400, 0, 0, "rd", kBtrfs, 257}).by_others = true;
+    expect(process, 800, true, "subvolumes use the same inode numbers");
+}
+
+TEST(Droppable, AsksOnceForEachPairOfFiles) {
+    Unnumbered process;
+    for (int i = 0; i < 300; ++i) {
+        process.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99});
+        process.add(1 + i % 2, {"/below/f", 0, 400, 400});
+    }
+    process.count(with_overlay());
+    EXPECT_LE(process.asked, 3) << "and not at each of the 100 offsets";
 }
 
 TEST(Droppable, IsNoPageThatAnotherMappingLocks) {
@@ -338,21 +370,22 @@ TEST(Devices, KnowWhichFileSystemsKeepTheirPages) {
     EXPECT_EQ(devices.others.size(), 4U);
 }
 
-TEST(Devices, KnowWhichOverlaysMayCopyAttributesAlone) {
+TEST(Devices, KnowWhichFileSystemsMayShowAPageTwice) {
     const auto mounts = parse_mountinfo(
         "36 35 0:48 / /a rw - overlay o rw,lowerdir=/b,metacopy=on\n"
-        "37 35 0:49 / /c rw - overlay o rw,lowerdir=/metacopy=on\n"
-        "38 35 0:50 / /d rw - overlay o rw,lowerdir=/b,metacopy=off\n"
-        "39 35 0:51 / /e rw - overlay o rw,lowerdir=/b::/data,metacopy=off\n"
-        "40 35 0:52 / /f rw - overlay o rw,lowerdir+=/b,datadir+=/data\n");
+        "37 35 0:49 / /c rw - btrfs /dev/sda rw,subvolid=5\n"
+        "38 35 0:50 / /d rw - fuse.fuse-overlayfs f rw\n"
+        "39 35 0:51 / /e rw - overlay o rw,lowerdir=/b::/data\n"
+        "40 35 0:52 / /f rw - overlay o rw,lowerdir+=/b,datadir+=/data\n"
+        "41 35 0:53 / /g rw - erofs /dev/sdb ro\n"
+        "42 35 0:54 / /h rw - fusectl f rw\n");
     ASSERT_TRUE(mounts.ok());
     Devices devices;
     devices.add(*mounts);
-    EXPECT_EQ(devices.stacked.size(), 5U);
-    EXPECT_EQ(devices.metacopy, (std::set<std::string, std::less<>>{"00:30", "00:33", "00:34"}));
-    devices.metacopy_default = true;
-    devices.add(*mounts);
-    EXPECT_EQ(devices.metacopy, (std::set<std::string, std::less<>>{"00:30", "00:31", "00:33", "00:34"}));
+    using Names = std::set<std::string, std::less<>>;
+    EXPECT_EQ(devices.stacked, (Names{"00:30", "00:32", "00:33", "00:34", "00:35"}));
+    EXPECT_EQ(devices.data_layers, (Names{"00:33", "00:34"}));
+    EXPECT_EQ(devices.subvolumes, Names{"00:31"});
 }
 
 }  // namespace
