@@ -15,7 +15,7 @@ import unittest
 
 import contract
 from contract import (Children, Held, NOBODY, Ran, as_nobody, assert_one_error_line, assert_valid, begun, environment,
-                      long_only, needs_root, snapshot_of_command, task_state, wait_until)
+                      long_only, needs_root, rsslag, snapshot_of_command, task_state, wait_until)
 
 PAGE = os.sysconf('SC_PAGE_SIZE')
 NOTE = 'rsslag: without BPF, values are from /proc: '
@@ -191,6 +191,27 @@ class Unprivileged(unittest.TestCase):
             self.assertRegex(line, CLOCK + r' .*  (sampled, (status|smaps_rollup|smaps)|you may not read its page tables)$')
         exact = [number(line.split()[-5]) for line in text.lines[1:] if 'sampled' in line]
         self.assertEqual(exact, sorted(exact, reverse=True))
+
+    def test_top_as_metrics(self):
+        if rsslag('top', '--once', '--format', 'prometheus').err.startswith('rsslag: this static build'):
+            self.skipTest('this rsslag is static')
+        with Children([b'rslg-metric'], uid=NOBODY) as (pid,), Children([b'rslg-other']):
+            ran = as_nobody('top', '--once', '--format', 'prometheus', '--rows', '10000')
+            exact, calibration = walked(pid), self.document(as_nobody('snapshot', '--json', str(pid)))['calibration']
+        self.assertEqual(ran.status, 0, ran)
+        self.assertTrue(ran.err.startswith(NOTE), ran.err)
+        values = {}
+        for name, labels, value in re.findall(r'(?m)^rsslag_(\w+)\{comm="rslg-metric"(.*)\} (\S+)$', ran.out):
+            values.setdefault(name, {})[labels] = float(value)
+        resident = values['process_resident_memory_bytes']
+        self.assertEqual(sum(resident.values()), exact * PAGE)
+        by_status = calibration['status'] == 'exact'
+        self.assertEqual(set(resident), {f',member="{member}",part="undivided"'
+                                         for member in (('file', 'anon', 'shmem') if by_status else ('undivided',))})
+        self.assertEqual((values['processes'], values['processes_unread'], values['processes_inexact']), ({'': 1}, {'': 0}, {'': 0}))
+        self.assertIn('lag_bytes', values)
+        unread = re.search(r'(?m)^rsslag_processes_unread\{comm="rslg-other"\} (\d)$', ran.out)
+        self.assertEqual(unread[1], '0' if by_status else '1', 'the process of another user')
 
     def test_top_writes_a_file(self):
         with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as place:

@@ -16,11 +16,12 @@
 #include "core/duration.h"
 #include "exit_status.h"
 #include "metrics/endpoint.h"
-#include "metrics_reader.h"
 #include "metrics_tracer.h"
+#include "session/metrics_reader.h"
 #include "system/own_cost.h"
 #include "system/signals.h"
 #include "terminal/output.h"
+#include "version.h"
 
 namespace rsslag::cli {
 namespace {
@@ -34,7 +35,7 @@ using Clock = std::chrono::steady_clock;
 struct ServeOptions {
     std::string listen = "127.0.0.1:9435";
     std::string by = "comm";
-    std::size_t most = kMostGroups;
+    std::size_t most = session::kMostGroups;
     std::string max_age = "1s";
     std::vector<std::string> traced;  ///< globs of names
 };
@@ -42,7 +43,7 @@ struct ServeOptions {
 /// Answers requests. All requests within max_age share one reading and its text.
 class Server {
   public:
-    Server(MetricsReader reader, std::optional<MetricsTracer> tracer, milliseconds max_age)
+    Server(session::MetricsReader reader, std::optional<MetricsTracer> tracer, milliseconds max_age)
         : reader_(std::move(reader)), tracer_(std::move(tracer)), max_age_(max_age) {}
 
     /// Null without --trace. Its collect() must be called often.
@@ -83,7 +84,7 @@ class Server {
         return core::success();
     }
 
-    MetricsReader reader_;
+    session::MetricsReader reader_;
     std::optional<MetricsTracer> tracer_;
     milliseconds max_age_;
     std::optional<metrics::Exposition> exposition_;
@@ -120,7 +121,7 @@ int serve(const ServeOptions &options) {
     for (const core::Fd &socket : *listening)
         urls += metrics::url_of(socket.get()) + "\n";
     system::StopSignals stop;
-    auto reader = MetricsReader::open(*by, options.most, needed_capabilities(options));
+    auto reader = session::MetricsReader::open({*by, options.most, short_version(), needed_capabilities(options)});
     if (!reader) return fail(reader.error());
     std::optional<MetricsTracer> tracer;
     if (!options.traced.empty()) {

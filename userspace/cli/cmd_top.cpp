@@ -9,14 +9,15 @@
 #include "core/duration.h"
 #include "exit_status.h"
 #include "exporters/output_file.h"
-#include "metrics_reader.h"
 #include "proc_runs.h"
+#include "session/metrics_reader.h"
 #include "session/top_session.h"
 #include "system/proc_reader.h"
 #include "system/signals.h"
 #include "terminal/output.h"
 #include "terminal/screen.h"
 #include "terminal/style.h"
+#include "version.h"
 
 namespace rsslag::cli {
 namespace {
@@ -75,10 +76,14 @@ Status write_out(const std::string &text, const std::string &path) {
 
 /// Prints the text that `rsslag serve` serves, for node_exporter's textfile collector.
 int print_metrics(const TopOptions &options) {
-    auto reader = MetricsReader::open(options.by, options.rows == 0 ? kMostGroups : options.rows);
+    auto reader = session::MetricsReader::open({.by = options.by,
+                                                .most = options.rows == 0 ? session::kMostGroups : options.rows,
+                                                .version = short_version(),
+                                                .or_proc = true});
     if (!reader) return fail(reader.error());
     const auto exposition = reader->read();
     if (!exposition) return fail(exposition.error());
+    if (const std::string note = reader->note(); !note.empty()) terminal::print_error(note);
     const Status written = write_out(metrics::text(*exposition, metrics::Format::Prometheus), options.output);
     return written ? kDone : fail(written.error());
 }

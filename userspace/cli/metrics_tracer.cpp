@@ -52,12 +52,7 @@ void MetricsTracer::look_for_targets() {
 }
 
 void MetricsTracer::Groups::on_tick(core::Tick tick) {
-    traced.take(tick, [&] {
-        core::ProcessTotal process;
-        process.tgid = tick.process.pid;
-        process.comm = tick.process.comm;
-        return names.of(process);
-    });
+    traced.take(tick, [&] { return names.of(tick.process.pid, tick.process.comm); });
 }
 
 void MetricsTracer::collect() {

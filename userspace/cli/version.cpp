@@ -25,4 +25,8 @@ std::string version_text() {
         RSSLAG_VERSION, RSSLAG_COMMIT, tracer, recording::kVersion);
 }
 
+std::string short_version() {
+    return version_text().substr(0, version_text().find(','));
+}
+
 }  // namespace rsslag::cli

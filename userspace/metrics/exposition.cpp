@@ -26,6 +26,7 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 
 constexpr std::string_view kTotal = "_total";
+constexpr const char *kUndivided = "undivided";
 
 void add(MetricFamily &family, Labels labels, double value) {
     prometheus::ClientMetric metric;
@@ -60,6 +61,7 @@ class Families {
     void traced();
     void memory();
     void swap();
+    void lag();
     void reading();
     void build_info();
 
@@ -79,16 +81,20 @@ class Families {
     void updates();
     void flushes();
     void losses();
-    void both(MetricFamily &family, const Group &group, core::Member member, const Labels &more);
+    void add_parts(MetricFamily &family, const Group &group, core::Member member, const Labels &more);
 
     const Exposition &from_;
     std::vector<MetricFamily> families_;
 };
 
-void Families::both(MetricFamily &family, const Group &group, core::Member member, const Labels &more) {
+void Families::add_parts(MetricFamily &family, const Group &group, core::Member member, const Labels &more) {
     Labels labels{named(group.name)};
     labels.insert(labels.end(), more.begin(), more.end());
-    labels.push_back({"part", "flushed"});
+    labels.push_back({"part", from_.by_proc ? kUndivided : "flushed"});
+    if (from_.by_proc) {
+        if (group.with_members > 0) add(family, std::move(labels), bytes(group.undivided[member]));
+        return;
+    }
     add(family, labels, bytes(group.flushed[member]));
     labels.back().value = "cached";
     add(family, std::move(labels), bytes(group.cached[member]));
@@ -98,14 +104,25 @@ void Families::memory() {
     MetricFamily &family = begin("rsslag_process_resident_memory_bytes", RSSLAG_HELP_RESIDENT, MetricType::Gauge);
     for (const Group &group : from_.groups) {
         for (const core::Member member : core::kRssMembers)
-            both(family, group, member, {{"member", std::string(core::name(member))}});
+            add_parts(family, group, member, {{"member", std::string(core::name(member))}});
+        if (group.walked.n > 0)
+            add(family, {named(group.name), {"member", kUndivided}, {"part", kUndivided}}, bytes(group.walked));
     }
 }
 
 void Families::swap() {
     MetricFamily &family = begin("rsslag_process_swap_bytes", RSSLAG_HELP_SWAP, MetricType::Gauge);
     for (const Group &group : from_.groups)
-        both(family, group, core::Member::Swap, {});
+        add_parts(family, group, core::Member::Swap, {});
+}
+
+/// There is no series of a group whose lag is not known.
+void Families::lag() {
+    MetricFamily &family =
+        begin("rsslag_lag_bytes", "Resident memory that the flushed counters, as in /proc/PID/stat, do not show.",
+              MetricType::Gauge);
+    for (const Group &group : from_.groups)
+        if (group.without_lag == 0) add(family, {named(group.name)}, bytes(group.lag));
 }
 
 void Families::reading() {
@@ -119,7 +136,7 @@ void Families::build_info() {
     add(family,
         {{"version", core::printable(from_.version)},
          {"kernel", core::printable(from_.kernel)},
-         {"scheme", std::string(core::name(from_.machine.scheme))},
+         {"scheme", from_.by_proc ? "unknown" : std::string(core::name(from_.machine.scheme))},
          {"cpus", std::to_string(from_.machine.cpus_online)}},
         1);
 }
@@ -197,13 +214,17 @@ std::vector<MetricFamily> families(const Exposition &exposition) {
     const auto bytes = [&all](core::Pages pages) { return all.bytes(pages); };
     all.memory();
     all.swap();
-    all.of_groups("rsslag_lag_bytes", "Resident memory that the flushed counters, as in /proc/PID/stat, do not show.",
-                  [&](const Group &group) { return bytes(group.lag); });
-    all.of_groups("rsslag_lag_bound_bytes", "The most that the kernel's scheme usually caches for a group.",
-                  [&](const Group &group) { return bytes(group.bound); });
+    all.lag();
+    if (!exposition.by_proc)
+        all.of_groups("rsslag_lag_bound_bytes", "The most that the kernel's scheme usually caches for a group.",
+                      [&](const Group &group) { return bytes(group.bound); });
     all.of_groups("rsslag_processes", RSSLAG_HELP_PROCESSES, [](const Group &group) { return group.processes; });
     all.of_groups("rsslag_threads", RSSLAG_HELP_THREADS, [](const Group &group) { return group.threads; });
     all.of_groups("rsslag_processes_inexact", RSSLAG_HELP_INEXACT, [](const Group &group) { return group.inexact; });
+    if (exposition.by_proc)
+        all.of_groups("rsslag_processes_unread",
+                      "Processes of a group whose exact resident memory /proc does not show to this user.",
+                      [](const Group &group) { return group.unread; });
     all.reading();
     all.build_info();
     if (exposition.trace) all.traced();

@@ -27,6 +27,8 @@ struct Exposition {
     std::string version, kernel;
     std::string label = "comm";  ///< label of the names of groups
     std::vector<Group> groups;
+    /// The groups were read by /proc alone: no series has the part "flushed" or "cached", and the scheme is not known.
+    bool by_proc = false;
     double reading_seconds = 0;  ///< duration of the reading
     /// Present if processes are traced.
     struct Trace {

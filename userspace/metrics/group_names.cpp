@@ -53,9 +53,8 @@ std::string unit_of(std::string_view cgroup) {
     return std::string(slice.empty() ? "none" : slice);
 }
 
-std::optional<std::string> GroupNames::read(const core::ProcessTotal &process) {
-    const auto opened =
-        process.tgid > 0 ? procfs::Process::open(process.tgid) : core::Result<procfs::Process>(core::Error{});
+std::optional<std::string> GroupNames::read(int tgid) {
+    const auto opened = tgid > 0 ? procfs::Process::open(tgid) : core::Result<procfs::Process>(core::Error{});
     if (!opened) return std::nullopt;
     if (by_ == By::Exe) {
         auto exe = opened->exe();
@@ -71,8 +70,8 @@ std::optional<std::string> GroupNames::read(const core::ProcessTotal &process) {
     return cgroup;
 }
 
-std::string GroupNames::of(const core::ProcessTotal &process) {
-    return by_ == By::Comm ? process.comm : read(process).value_or(kUnknown);
+std::string GroupNames::of(int tgid, const std::string &comm) {
+    return by_ == By::Comm ? comm : read(tgid).value_or(kUnknown);
 }
 
 }  // namespace rsslag::metrics

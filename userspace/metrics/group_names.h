@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/reading.h"
 #include "procfs/user_names.h"
 
 namespace rsslag::metrics {
@@ -27,10 +26,10 @@ std::string unit_of(std::string_view cgroup);
 class GroupNames {
   public:
     explicit GroupNames(By by) : by_(by) {}
-    std::string of(const core::ProcessTotal &process);
+    std::string of(int tgid, const std::string &comm);
 
   private:
-    std::optional<std::string> read(const core::ProcessTotal &process);
+    std::optional<std::string> read(int tgid);
 
     By by_;
     procfs::UserNames users_;

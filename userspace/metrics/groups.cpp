@@ -17,13 +17,18 @@ void Grouping::add(const std::string &name, const core::ProcessTotal &process) {
     group.add(process, machine_, mms_.insert(process.mm).second);
 }
 
+void Grouping::add(const std::string &name, const core::ProcReading &process) {
+    Group &group = groups_[name];
+    group.name = name;
+    group.add(process);
+}
+
 std::vector<Group> Grouping::take(std::size_t most) {
     mms_.clear();
     std::vector<Group> groups;
     for (auto &[name, group] : std::exchange(groups_, {}))
         groups.push_back(std::move(group));
-    std::stable_sort(groups.begin(), groups.end(),
-                     [](const Group &a, const Group &b) { return b.exact().rss() < a.exact().rss(); });
+    std::stable_sort(groups.begin(), groups.end(), [](const Group &a, const Group &b) { return b.rss() < a.rss(); });
     if (groups.size() <= most) return groups;
     Group other;
     other.name = kOther;

@@ -41,6 +41,29 @@ TEST(Exposition, HasBytesByMemberAndPart) {
     EXPECT_EQ(lines_with(all, "# TYPE rsslag_process_resident_memory_bytes gauge").size(), 1U);
 }
 
+TEST(Exposition, DoesNotDivideWhatProcAloneShows) {
+    Exposition all = exposition();
+    all.by_proc = true;
+    all.groups[0].undivided.anon = {5};
+    all.groups[0].with_members = 1;
+    all.groups[0].walked = {7};
+    std::string told = text(all, Format::Prometheus);
+    const auto anon = lines_with(told, "member=\"anon\"");
+    ASSERT_EQ(anon.size(), 1U);
+    EXPECT_TRUE(anon[0].ends_with("member=\"anon\",part=\"undivided\"} 20480")) << anon[0];
+    EXPECT_EQ(lines_with(told, "member=\"undivided\",part=\"undivided\"} 28672").size(), 1U);
+    EXPECT_EQ(lines_with(told, "rsslag_lag_bytes{").size(), 1U);
+    EXPECT_EQ(lines_with(told, "rsslag_processes_unread{").size(), 1U);
+    EXPECT_TRUE(lines_with(told, "rsslag_lag_bound_bytes").empty());
+    EXPECT_EQ(lines_with(told, "scheme=\"unknown\"").size(), 1U);
+    all.groups[0].with_members = 0;
+    all.groups[0].without_lag = 1;
+    told = text(all, Format::Prometheus);
+    EXPECT_TRUE(lines_with(told, "member=\"anon\"").empty());
+    EXPECT_TRUE(lines_with(told, "rsslag_process_swap_bytes{").empty());
+    EXPECT_TRUE(lines_with(told, "rsslag_lag_bytes{").empty()) << "the lag of a process is not known";
+}
+
 TEST(Exposition, NamesAreOneLineEach) {
     const std::string all = text(exposition(), Format::Prometheus);
     for (const std::string &line : lines_with(all, "rsslag_processes{"))

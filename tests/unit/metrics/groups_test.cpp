@@ -72,6 +72,43 @@ TEST(Groups, CountThreadsAsStatusDoesAndBoundsByThoseThatCache) {
     EXPECT_EQ(groups[0].bound.n, core::bound(machine(), 2).rss.n);
 }
 
+TEST(Groups, ContainWhatProcAloneShows) {
+    core::ProcReading by_status, walked, unread;
+    by_status.members = core::Members{};
+    by_status.members->file = {3};
+    by_status.members->anon = {4};
+    by_status.exact = core::Pages{7};
+    by_status.lag = core::Pages{2};
+    walked.exact = core::Pages{20};
+    walked.lag = core::Pages{1};
+    by_status.threads_count = walked.threads_count = unread.threads_count = 2;
+    Grouping grouping(machine());
+    grouping.add("a", by_status);
+    grouping.add("b", walked);
+    grouping.add("b", unread);
+    const std::vector<Group> groups = grouping.take(10);
+    ASSERT_EQ(groups.size(), 2U);
+    EXPECT_EQ(groups[0].name, "b");
+    EXPECT_EQ(groups[0].rss().n, 20);
+    EXPECT_EQ(groups[0].walked.n, 20);
+    EXPECT_EQ(groups[0].with_members, 0);
+    EXPECT_EQ(groups[0].unread, 1);
+    EXPECT_EQ(groups[0].without_lag, 1) << "the lag of the group is not known";
+    EXPECT_EQ(groups[0].threads, 4);
+    EXPECT_EQ(groups[1].undivided.anon.n, 4);
+    EXPECT_EQ(groups[1].rss().n, 7);
+    EXPECT_EQ(groups[1].lag.n, 2);
+    grouping.add("a", by_status);
+    grouping.add("b", walked);
+    grouping.add("c", unread);
+    const std::vector<Group> limited = grouping.take(0);
+    ASSERT_EQ(limited.size(), 1U);
+    EXPECT_EQ(limited[0].rss().n, 27);
+    EXPECT_EQ(limited[0].with_members, 1);
+    EXPECT_EQ(limited[0].unread, 1);
+    EXPECT_EQ(limited[0].without_lag, 1);
+}
+
 TEST(Groups, WhatDoesNotFitIsOther) {
     Grouping grouping(machine());
     for (int i = 0; i < 5; ++i)
