@@ -213,11 +213,10 @@ class Files(unittest.TestCase):
         def change_times():
             os.utime(self.other_path, (5, 5))
 
-        for change in (change_mode, change_mode_of_both, change_times):
-            for options in ('', ',metacopy=on'):
-                for by in ('below', 'above'):
-                    with self.subTest(change=change.__name__, options=options, by=by):
-                        self.check_after(change, options, by)
+        for change, options, by in ((change_mode, '', 'below'), (change_mode, '', 'above'), (change_mode_of_both, '', 'below'),
+                                    (change_times, ',metacopy=on', 'below'), (change_mode, ',metacopy=on', 'above')):
+            with self.subTest(change=change.__name__, options=options, by=by):
+                self.check_after(change, options, by)
 
     def check_after(self, change, options, by):
         os.chmod(self.path, 0o644)
