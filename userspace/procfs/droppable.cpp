@@ -111,7 +111,7 @@ struct Held {
 /// Identifies the file of a mapping, so that equal ids mean equal pages. nullopt: smaps does not show that.
 std::optional<std::string> file_id(const Mapping &mapping, const Devices &devices) {
     // A file on an overlay may have been copied up since another mapping of it was made.
-    if (devices.stacked.contains(mapping.device)) return std::nullopt;
+    if (devices.stacked.contains(mapping.device) && !devices.fuse.contains(mapping.device)) return std::nullopt;
     std::string id = mapping.device + ' ' + std::to_string(mapping.inode);
     if (devices.subvolumes.contains(mapping.device)) id += ' ' + mapping.name;
     return id;
@@ -178,7 +178,10 @@ class PageNumbers {
         };
         for (const auto &asked : Holders(holders)) {
             if (!holders.contains(asked.first) || !is_open_with_any(asked)) continue;
-            const auto mappers = pages_.mappers ? pages_.mappers(*parts_[asked.second].mapping, offset) : std::nullopt;
+            const Mapping &mapping = *parts_[asked.second].mapping;
+            if (devices_.fuse.contains(mapping.device) || refused_.contains(asked.second)) continue;
+            const auto mappers = pages_.mappers ? pages_.mappers(mapping, offset) : std::nullopt;
+            if (!mappers) refused_.insert(asked.second);
             if (mappers) unite(holders, *mappers);
         }
         certain_ = certain_ && std::ranges::none_of(holders, is_open_with_any);
@@ -203,6 +206,7 @@ class PageNumbers {
     const FilePages &pages_;
     std::vector<std::size_t> parent_;  ///< of each part: a part of the same file; a root is its own
     std::set<std::pair<std::size_t, std::size_t>> different_;  ///< roots
+    std::set<std::size_t> refused_;                            ///< parts whose file cannot be opened
     std::uint64_t next_ = 0;
     bool certain_ = true;
 };

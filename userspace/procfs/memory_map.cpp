@@ -92,9 +92,8 @@ bool has_dax(const Mount &mount) {
     return has_option(mount, "dax") || has_option(mount, "dax=always");
 }
 
-bool is_stacked(const Mount &mount) {
-    return mount.type == "overlay" || mount.type == "erofs" || mount.type == "fuse" || mount.type == "fuseblk" ||
-           mount.type.starts_with("fuse.");
+bool is_fuse(const Mount &mount) {
+    return mount.type == "fuse" || mount.type == "fuseblk" || mount.type.starts_with("fuse.");
 }
 
 /// A layer with data alone: "lowerdir=a::data", "datadir+=data" (fs/overlayfs/params.c ovl_show_options).
@@ -109,7 +108,8 @@ void Devices::add(const std::vector<Mount> &mounts) {
     for (const Mount &mount : mounts) {
         const bool in_memory = mount.type == "tmpfs" || mount.type == "devtmpfs";
         (in_memory ? tmpfs : others).insert(mount.device);
-        if (is_stacked(mount)) stacked.insert(mount.device);
+        if (mount.type == "overlay" || mount.type == "erofs" || is_fuse(mount)) stacked.insert(mount.device);
+        if (is_fuse(mount)) fuse.insert(mount.device);
         if (has_data_layers(mount)) data_layers.insert(mount.device);
         if (mount.type == "btrfs" || mount.type == "bcachefs") subvolumes.insert(mount.device);
         if (mount.type == "ramfs" || mount.type == "rootfs" || has_dax(mount)) kept_in_memory.insert(mount.device);

@@ -39,6 +39,8 @@ struct Devices {
     /// The subset of `others` whose pages may be those of files of other file systems: overlayfs; FUSE with passthrough
     /// (6.9); EROFS, which may share pages between images (7.0).
     std::set<std::string, std::less<>> stacked{};
+    /// The subset of `stacked` whose files must not be opened, since a program serves them, which may not answer.
+    std::set<std::string, std::less<>> fuse{};
     /// The subset of `stacked` where several files may have the data of one: an overlay with layers of data alone.
     std::set<std::string, std::less<>> data_layers{};
     /// The subset of `others` where an inode number is that of several files, one in each subvolume or snapshot.

@@ -310,9 +310,22 @@ TEST(Droppable, DoesNotTakeASnapshotForTheFile) {
     expect(process, 800, true, "subvolumes use the same inode numbers");
 }
 
+TEST(Droppable, DoesNotOpenAFileThatAProgramServes) {
+    Devices devices = with_overlay();
+    devices.fuse.insert(kOverlay);
+    for (const bool below_opens : {true, false}) {
+        Unnumbered process;
+        process.add(1, {"/below/f", 0, 400, 400}).can_be_opened = below_opens;
+        process.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99});
+        process.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99});
+        expect(process, below_opens ? 400 : 800, below_opens, "the file below shows both", devices);
+        EXPECT_EQ(process.asked, 1);
+    }
+}
+
 TEST(Droppable, AsksOnceForEachPairOfFiles) {
     Unnumbered process;
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < 40; ++i) {
         process.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99});
         process.add(1 + i % 2, {"/below/f", 0, 400, 400});
     }
@@ -384,6 +397,7 @@ TEST(Devices, KnowWhichFileSystemsMayShowAPageTwice) {
     devices.add(*mounts);
     using Names = std::set<std::string, std::less<>>;
     EXPECT_EQ(devices.stacked, (Names{"00:30", "00:32", "00:33", "00:34", "00:35"}));
+    EXPECT_EQ(devices.fuse, Names{"00:32"});
     EXPECT_EQ(devices.data_layers, (Names{"00:33", "00:34"}));
     EXPECT_EQ(devices.subvolumes, Names{"00:31"});
 }
