@@ -148,7 +148,8 @@ class PageNumbers {
     }
 
   private:
-    using Holders = std::map<std::size_t, std::size_t>;  ///< by root: a part of this file that has the page
+    using Holder = std::pair<std::size_t, std::size_t>;  ///< the root of a file, a part of it that has the page
+    using Holders = std::map<std::size_t, std::size_t>;  ///< as Holder
 
     std::size_t root(std::size_t part) const {
         while (parent_[part] != part)
@@ -171,12 +172,27 @@ class PageNumbers {
                !different_.contains(std::minmax(a, b));
     }
 
+    /// Those on the devices with the fewest files come first: if all of these are known, so are the others.
+    std::vector<Holder> in_order(const Holders &holders) const {
+        const auto device = [&](const auto &holder) -> const std::string & {
+            return parts_[holder.second].mapping->device;
+        };
+        std::map<std::string_view, std::size_t> files;
+        for (const auto &holder : holders)
+            ++files[device(holder)];
+        std::vector<Holder> order(holders.begin(), holders.end());
+        std::stable_sort(order.begin(), order.end(),
+                         [&](const auto &a, const auto &b) { return files[device(a)] < files[device(b)]; });
+        return order;
+    }
+
     /// Finds out which of the files have the same page at this offset.
     void settle(Holders holders, std::uint64_t offset) {
-        const auto is_open_with_any = [&](const Holders::value_type &one) {
+        const auto is_open_with_any = [&](const auto &one) {
             return std::ranges::any_of(holders, [&](const auto &other) { return is_open(one.first, other.first); });
         };
-        for (const auto &asked : Holders(holders)) {
+        if (std::ranges::none_of(holders, is_open_with_any)) return;
+        for (const auto &asked : in_order(holders)) {
             if (!holders.contains(asked.first) || !is_open_with_any(asked)) continue;
             const Mapping &mapping = *parts_[asked.second].mapping;
             if (devices_.fuse.contains(mapping.device) || refused_.contains(asked.second)) continue;

@@ -38,7 +38,7 @@ class PageMappers {
     const Process &process_;
     core::PageSize page_size_;
     std::optional<std::uint64_t> times_;  ///< how often to map a page; 0: numa_maps cannot be read
-    int calls_left_ = 100;
+    int calls_left_ = 300;
 };
 
 }  // namespace rsslag::procfs

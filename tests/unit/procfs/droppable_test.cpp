@@ -333,6 +333,18 @@ TEST(Droppable, AsksOnceForEachPairOfFiles) {
     EXPECT_LE(process.asked, 3) << "and not at each of the 100 offsets";
 }
 
+TEST(Droppable, AsksForTheFilesOfTheDeviceThatHasFewest) {
+    Unnumbered process;
+    for (int i = 0; i < 60; ++i) {
+        process.add(i, {"/f", 0, 40, 40, 0, 0, "rd", kOverlay, 100U + static_cast<std::uint64_t>(i)}).by_others = true;
+        if (i % 20 == 7)
+            process.add(100 + i, {"/below/f", 0, 40, 40, 0, 0, "rd", "08:01", 500U + static_cast<std::uint64_t>(i)})
+                .by_others = true;
+    }
+    expect(process, 63 * 40, true, "63 files");
+    EXPECT_EQ(process.asked, 3);
+}
+
 TEST(Droppable, IsNoPageThatAnotherMappingLocks) {
     EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f", 0, 1600, 1600, 0, 0, "rd lo"}}), Kilobytes{0});
     EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f", 400, 400, 300, 100, 0, "rd lo"}}), Kilobytes{1200});
