@@ -139,12 +139,14 @@ class FilePagesReader {
             if (page.entry.present() && page.entry.of_file())
                 found({page.address, page.entry.frame(), page.entry.exclusive()});
         });
+        if (stop && *stop == procfs::PageStop::Limit) budget_ = std::exchange(reserve_, {.entries_left = 0});
         return stop && *stop == procfs::PageStop::Done;
     }
 
     const procfs::Process &process_;
     core::PageSize page_size_{sysconf(_SC_PAGESIZE)};
     procfs::PageBudget budget_{.entries_left = 1U << 20U};  // 4 GiB
+    procfs::PageBudget reserve_{.entries_left = 1U << 16U};
     procfs::PageMappers mappers_{process_, page_size_};
     std::optional<core::Result<procfs::PageReader>> opened_;
 };

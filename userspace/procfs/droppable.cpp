@@ -135,7 +135,30 @@ class PageNumbers {
         }
     }
 
-    /// Returns false if pages with different numbers may be the same. Sorts `held` by offset.
+    /// Part `part` is of the same file as the part with this index. The index is that of one of them.
+    std::size_t root(std::size_t part) const {
+        while (parent_[part] != part)
+            part = parent_[part];
+        return part;
+    }
+
+    /// Whether no two parts with different roots may show the same page.
+    bool knows_all() const {
+        std::map<std::size_t, FileRange> files;
+        for (std::size_t part = 0; part < parts_.size(); ++part) {
+            const auto [file, added] = files.emplace(root(part), FileRange{parts_[part].begin, parts_[part].end});
+            file->second.second = std::max(file->second.second, parts_[part].end);  // parts ascend by begin
+        }
+        for (auto a = files.begin(); a != files.end(); ++a)
+            for (auto b = std::next(a); b != files.end(); ++b)
+                if (a->second.first < b->second.second && b->second.first < a->second.second &&
+                    is_open(a->first, b->first))
+                    return false;
+        return true;
+    }
+
+    /// Numbers the pages that have no frame number. Returns false if pages with different numbers may be the same.
+    /// Sorts `held` by offset.
     bool assign(std::vector<Held> &held) {
         std::ranges::sort(held, {}, [](const Held &page) { return std::pair(page.offset, page.part); });
         for (auto begin = held.begin(); begin != held.end();) {
@@ -151,13 +174,19 @@ class PageNumbers {
     using Holder = std::pair<std::size_t, std::size_t>;  ///< the root of a file, a part of it that has the page
     using Holders = std::map<std::size_t, std::size_t>;  ///< as Holder
 
-    std::size_t root(std::size_t part) const {
-        while (parent_[part] != part)
-            part = parent_[part];
-        return part;
+    void unite_by_frame(std::span<const Held> pages) {
+        Holders holders;
+        std::map<std::uint64_t, std::set<std::uint64_t>> mappers;
+        for (const Held &page : pages) {
+            holders.emplace(root(page.part), page.part);
+            mappers[page.number].insert(parts_[page.part].mapping->start);
+        }
+        for (const auto &[frame, of_frame] : mappers)
+            unite(holders, of_frame);
     }
 
     void assign_at_one_offset(std::span<Held> pages) {
+        if (pages.front().number != 0) return unite_by_frame(pages);
         Holders holders;  // a page that is mapped only once is not that of another mapping
         for (const Held &page : pages)
             if (!page.exclusive) holders.emplace(root(page.part), page.part);
@@ -291,6 +320,27 @@ Clean probably_clean(const MappedParts &parts) {
     return {std::ranges::all_of(parts, has_the_name) ? most_pages(parts) : sum_of_clean(parts), false};
 }
 
+/// Without all pages, as they are too many: the most clean pages that the files may have. The first pages of each part
+/// show which parts are of one file.
+std::optional<Clean> most_by_file(const MappedParts &parts, const Devices &devices, const FilePages &pages) {
+    constexpr std::uint64_t kSampleKb = 64;
+    std::vector<FileRange> sample;
+    for (const MappedPart &part : parts)
+        if (sample.empty() || sample.back().second <= part.begin)
+            sample.emplace_back(part.begin, part.begin + kSampleKb);
+    auto held = pages_in(sample, parts, pages);
+    if (!held) return std::nullopt;
+    PageNumbers numbers(parts, devices, pages);
+    numbers.assign(*held);
+    std::map<std::size_t, MappedParts> files;
+    for (std::size_t part = 0; part < parts.size(); ++part)
+        files[numbers.root(part)].push_back(parts[part]);
+    Clean clean{0, numbers.knows_all()};
+    for (const auto &[root, of_file] : files)
+        clean.kb += most_pages(of_file);
+    return clean;
+}
+
 /// The parts may be of several files. nullopt if it matters which pages are there, and pagemap cannot be read.
 std::optional<Clean> clean_pages(MappedParts &parts, const Devices &devices, const FilePages &pages) {
     std::ranges::sort(parts, {}, &MappedPart::begin);
@@ -303,7 +353,7 @@ std::optional<Clean> clean_pages(MappedParts &parts, const Devices &devices, con
     const std::vector<FileRange> twice = covered_twice(parts);
     if (twice.empty()) return Clean{std::min(most, sum)};
     auto held = pages_in(twice, parts, pages);
-    if (!held) return one_file ? std::optional(Clean{most}) : std::nullopt;
+    if (!held) return one_file ? Clean{most} : most_by_file(parts, devices, pages);
     const bool numbered = std::ranges::all_of(*held, [](const Held &page) { return page.number != 0; });
     const bool certain = (numbered && !one_file) || PageNumbers(parts, devices, pages).assign(*held);
     return Clean{std::min(most, sum - std::min(sum, counted_again(*held, parts, pages.page_size))), certain};

@@ -147,7 +147,7 @@ struct FilePages {
     using Found = std::function<void(const Page &page)>;
     core::PageSize page_size;
     /// Calls `found` for each page that is present from `start` to `end`, by the entries of pagemap. Returns false if
-    /// these cannot be read.
+    /// these cannot be read, or if they are too many; a few can be read after that.
     std::function<bool(std::uint64_t start, std::uint64_t end, const Found &found)> visit;
     /// The addresses of the mappings that have the page at `offset` (bytes) of the file that `mapping` maps. nullopt if
     /// that cannot be found out.

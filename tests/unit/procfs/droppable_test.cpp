@@ -191,8 +191,12 @@ class Unnumbered {
             mappings.push_back(shown.mapping);
         const auto visit = [&](std::uint64_t start, std::uint64_t end, const FilePages::Found &found) {
             const Shown &shown = at(start);
-            for (std::uint64_t page = start; page < end; page += 4096)
-                found({page, 0, !shown.by_others && mappers(shown.file, offset_of(shown.mapping, page)).size() == 1});
+            for (std::uint64_t page = start; page < end; page += 4096) {
+                if (entries-- == 0) return entries = std::exchange(reserve, 0), false;
+                const std::uint64_t offset = offset_of(shown.mapping, page);
+                const std::uint64_t frame = static_cast<std::uint64_t>(shown.file) * 1000 + offset / 4096;
+                found({page, numbered ? frame : 0, !shown.by_others && mappers(shown.file, offset).size() == 1});
+            }
             return read;
         };
         const auto ask = [&](const Mapping &mapping, std::uint64_t offset) -> std::optional<std::set<std::uint64_t>> {
@@ -206,6 +210,8 @@ class Unnumbered {
 
     int asked = 0;
     bool read = true;
+    bool numbered = false;
+    std::int64_t entries = 1'000'000, reserve = 1'000;  ///< of pagemap, that may be read
 
   private:
     static std::uint64_t offset_of(const Mapping &mapping, std::uint64_t page) {
@@ -331,6 +337,28 @@ TEST(Droppable, AsksOnceForEachPairOfFiles) {
     }
     process.count(with_overlay());
     EXPECT_LE(process.asked, 3) << "and not at each of the 100 offsets";
+}
+
+TEST(Droppable, KnowsTheFilesByTheirFirstPagesIfThereAreTooMany) {
+    for (const bool numbered : {false, true}) {
+        Unnumbered process;
+        process.numbered = numbered;
+        for (int i = 0; i < 10; ++i) {
+            process.add(1, {"/below/f", 0, 400, 400}).by_others = true;
+            process.add(1 + i % 2, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99}).by_others = true;
+            process.add(2, {"/f", 200, 200, 200, 0, 0, "rd", kOverlay, 99}).by_others = true;
+        }
+        process.entries = 500;
+        expect(process, 800, true, "the file, and its copy in a higher layer");
+        process.entries = 500;
+        process.reserve = 30;
+        expect(process, 800, false, "these are too many, too");
+    }
+    Unnumbered process;
+    process.add(1, {"/below/f", 0, 400, 400}).can_be_opened = false;
+    process.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99}).can_be_opened = false;
+    process.entries = 50;
+    expect(process, 800, false, "neither file can be opened");
 }
 
 TEST(Droppable, AsksForTheFilesOfTheDeviceThatHasFewest) {
