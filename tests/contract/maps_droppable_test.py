@@ -22,11 +22,13 @@ SLACK_KB = 1024  # two forks of one interpreter differ by less than this in the 
 MADV_FREE = 8
 PYTHON = '/usr/bin/python3'  # an interpreter in a home directory cannot be read by other users
 MAPS_FILES = """
-import mmap, sys
+import contextlib, mmap, sys
 kept = []
 def keep(path, size=0):
     with open(path, 'rb') as file:
         kept.append(mmap.mmap(file.fileno(), size, prot=mmap.PROT_READ))
+    with contextlib.suppress(OSError):  # khugepaged (7.x) unmaps the pages of a file that it makes huge
+        kept[-1].madvise(mmap.MADV_NOHUGEPAGE)
     for at in range(0, len(kept[-1]), mmap.PAGESIZE):
         kept[-1][at]
 keep(sys.argv[1], mmap.PAGESIZE)
@@ -56,6 +58,8 @@ def smaps_sum(pid, key):
 
 
 def touch(memory, size=None):
+    with contextlib.suppress(OSError):  # as in MAPS_FILES
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
     for at in range(0, size or len(memory), mmap.PAGESIZE):
         memory[at]
 
