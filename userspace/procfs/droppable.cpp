@@ -261,15 +261,15 @@ std::optional<std::vector<Held>> pages_in(const std::vector<FileRange> &ranges, 
                                           const FilePages &pages) {
     if (!pages.visit) return std::nullopt;
     std::vector<Held> held;
-    for (std::size_t part = 0; part < parts.size(); ++part) {
-        const auto &[mapping, begin, end, clean, dirty, locked, locked_whole] = parts[part];
-        const std::uint64_t start = mapping->start;
-        auto range = std::ranges::upper_bound(ranges, begin, {}, &FileRange::second);
-        for (; range != ranges.end() && range->first < end; ++range) {
-            const std::uint64_t from = start + (std::max(range->first, begin) - begin) * 1024;
-            const std::uint64_t to = start + (std::min(range->second, end) - begin) * 1024;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const MappedPart &part = parts[i];
+        const std::uint64_t start = part.mapping->start;
+        auto range = std::ranges::upper_bound(ranges, part.begin, {}, &FileRange::second);
+        for (; range != ranges.end() && range->first < part.end; ++range) {
+            const std::uint64_t from = start + (std::max(range->first, part.begin) - part.begin) * 1024;
+            const std::uint64_t to = start + (std::min(range->second, part.end) - part.begin) * 1024;
             const bool read = pages.visit(from, to, [&](const FilePages::Page &page) {
-                held.push_back({begin * 1024 + (page.address - start), part, page.frame, page.exclusive});
+                held.push_back({part.begin * 1024 + (page.address - start), i, page.frame, page.exclusive});
             });
             if (!read) return std::nullopt;
         }
