@@ -40,6 +40,20 @@ for line in sys.stdin:
     print('ready', flush=True)
 """
 
+MAPS_HUGE_PAGES = """
+import contextlib, mmap, sys
+kept = []
+for path, offset, advice in ((sys.argv[1], 0, mmap.MADV_HUGEPAGE), (sys.argv[2], mmap.PAGESIZE, mmap.MADV_NOHUGEPAGE)):
+    with open(path, 'rb') as file:
+        kept.append(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ, offset=offset))
+    with contextlib.suppress(OSError):  # a kernel without huge pages
+        kept[-1].madvise(advice)
+    for at in range(0, len(kept[-1]), mmap.PAGESIZE):
+        kept[-1][at]
+print('ready', flush=True)
+sys.stdin.read()
+"""
+
 
 def sums(test, pid, ran_by=rsslag):
     ran = ran_by('maps', '--json', str(pid))
@@ -158,10 +172,10 @@ class Files(unittest.TestCase):
             self.assert_kb(pid, FILE // 1024)
 
     @contextlib.contextmanager
-    def mapped_by_nobody(self, *paths, then=None):
+    def mapped_by_nobody(self, *paths, then=None, program=MAPS_FILES):
         """A process of an ordinary user that maps the first page of the file, all of each of `paths`, and the path that then() returns."""
         os.chmod(self.path, 0o644)
-        child = subprocess.Popen([PYTHON, '-c', MAPS_FILES, self.path, *paths], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        child = subprocess.Popen([PYTHON, '-c', program, self.path, *paths], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                  user=contract.NOBODY, group=contract.NOBODY, extra_groups=[], cwd='/')
         with child:
             try:
@@ -194,6 +208,21 @@ class Files(unittest.TestCase):
         # Up to 6.7 /proc shows the device and the inode of the file below.
         self.assertEqual(told['droppable_each_once'], len(inodes) == 1)
         self.assertEqual('pages that two paths show may count twice' in text, len(inodes) != 1)
+
+    @contract.needs_root
+    @unittest.skipUnless(os.access(PYTHON, os.X_OK), f'there is no {PYTHON}, which every user may read')
+    def test_an_ordinary_user_sees_a_file_once_that_one_mapping_has_by_huge_pages(self):
+        with self.overlay(), self.mapped_by_nobody() as pid:
+            usual = sums(self, pid, contract.as_nobody)['droppable_file_kb']
+        with open(self.path, 'rb') as file:  # reads it into huge pages next time, where the file system has them
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        with self.overlay(), self.mapped_by_nobody(self.other_path, program=MAPS_HUGE_PAGES) as pid:
+            huge = smaps_sum(pid, 'FilePmdMapped')
+            told = sums(self, pid, contract.as_nobody)
+        self.assertTrue(told['droppable_each_once'])
+        self.assertAlmostEqual(told['droppable_file_kb'] - usual, FILE // 1024, delta=SLACK_KB)
+        if huge == 0:
+            self.skipTest('this kernel made no huge pages of the file')
 
     @contextlib.contextmanager
     def upper(self):

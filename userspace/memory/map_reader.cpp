@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <set>
 #include <string>
 #include <utility>
@@ -118,6 +119,13 @@ void name_stacks(const procfs::Process &process, std::vector<procfs::Mapping> &m
         if (!mapping.recognised.empty()) mapping.recognised = core::with_comm(mapping.recognised, comm_of);
 }
 
+/// What one PMD entry maps. 0 without CONFIG_TRANSPARENT_HUGEPAGE.
+std::uint64_t pmd_bytes() {
+    std::uint64_t bytes = 0;
+    std::ifstream("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size") >> bytes;
+    return bytes;
+}
+
 /// Finds the file pages that are present. The budgets keep this from taking much longer than smaps itself. pagemap is
 /// opened on first use, as few processes map a file twice.
 class FilePagesReader {
@@ -125,10 +133,10 @@ class FilePagesReader {
     explicit FilePagesReader(const procfs::Process &process) : process_(process) {}
 
     procfs::FilePages pages() {
-        return {
-            page_size_,
-            [this](std::uint64_t start, std::uint64_t end, const auto &found) { return read(start, end, found); },
-            [this](const procfs::Mapping &mapping, std::uint64_t offset) { return mappers_.find(mapping, offset); }};
+        return {page_size_,
+                [this](std::uint64_t start, std::uint64_t end, const auto &found) { return read(start, end, found); },
+                [this](const procfs::Mapping &mapping, const auto &offsets) { return mappers_.find(mapping, offsets); },
+                pmd_bytes()};
     }
 
   private:

@@ -189,12 +189,16 @@ class PageNumbers {
         if (pages.front().number != 0) return unite_by_frame(pages);
         Holders holders;  // a page that is mapped only once is not that of another mapping
         for (const Held &page : pages)
-            if (!page.exclusive) holders.emplace(root(page.part), page.part);
+            if (!page.exclusive || has_pmd(page.part)) holders.emplace(root(page.part), page.part);
         if (holders.size() > 1) settle(std::move(holders), pages.front().offset);
         std::unordered_map<std::size_t, std::uint64_t> numbers;
         for (Held &page : pages)
             page.number = numbers.emplace(root(page.part), ++next_).first->second;
     }
+
+    /// Whether a PMD entry may map pages of the part. Until 6.11, all its pages were "mapped exactly once" if the first
+    /// one was (2c1f057e5be6).
+    bool has_pmd(std::size_t part) const { return or_zero(parts_[part].mapping->fields.file_pmd_mapped).n > 0; }
 
     bool is_open(std::size_t a, std::size_t b) const {
         return a != b && may_be_same(*parts_[a].mapping, *parts_[b].mapping, devices_) &&
@@ -225,25 +229,47 @@ class PageNumbers {
             if (!holders.contains(asked.first) || !is_open_with_any(asked)) continue;
             const Mapping &mapping = *parts_[asked.second].mapping;
             if (devices_.fuse.contains(mapping.device) || refused_.contains(asked.second)) continue;
-            const auto mappers = pages_.mappers ? pages_.mappers(mapping, offset) : std::nullopt;
-            if (!mappers) refused_.insert(asked.second);
-            if (mappers) unite(holders, *mappers);
+            const auto mappers = pages_.mappers ? pages_.mappers(mapping, to_ask(holders, offset)) : std::nullopt;
+            if (!mappers) {
+                refused_.insert(asked.second);
+                continue;
+            }
+            Holders seen = holders;
+            std::erase_if(seen, [&](const auto &holder) {
+                return !mappers->contains(parts_[holder.second].mapping->start) && !would_be_seen(holder.second);
+            });
+            unite(seen, *mappers);
+            drop_united(holders);
         }
         certain_ = certain_ && std::ranges::none_of(holders, is_open_with_any);
     }
 
+    /// The offsets where a mapping that has the page at `offset` is seen, by whatever entry it has the page.
+    std::set<std::uint64_t> to_ask(const Holders &holders, std::uint64_t offset) const {
+        std::set<std::uint64_t> offsets{offset};
+        const bool by_pmd = std::ranges::any_of(holders, [&](const auto &holder) { return has_pmd(holder.second); });
+        if (by_pmd && pages_.pmd_bytes > 0) offsets.insert(offset - offset % pages_.pmd_bytes);
+        return offsets;
+    }
+
+    /// Whether mappers() sees a page of the part by which entry it has it.
+    bool would_be_seen(std::size_t part) const { return !has_pmd(part) || pages_.pmd_bytes > 0; }
+
     /// Those of `holders` that are among the mappings of one page are one file, and the others are other files.
     void unite(Holders &holders, const std::set<std::uint64_t> &mappers) {
         std::optional<std::size_t> first;
-        for (auto at = holders.begin(); at != holders.end();) {
-            const auto [file, part] = *at;
-            const bool shows = mappers.contains(parts_[part].mapping->start);
-            at = shows && first ? holders.erase(at) : std::next(at);
-            if (shows) parent_[file] = first.value_or(file);
-            if (shows && !first) first = file;
+        for (const auto &[file, part] : holders) {
+            if (!mappers.contains(parts_[part].mapping->start)) continue;
+            if (!first) first = file;
+            parent_[file] = *first;
         }
+        drop_united(holders);
         for (const auto &[file, part] : holders)
             if (first && file != *first) different_.insert(std::minmax(file, *first));
+    }
+
+    void drop_united(Holders &holders) const {
+        std::erase_if(holders, [this](const auto &holder) { return root(holder.first) != holder.first; });
     }
 
     const MappedParts &parts_;

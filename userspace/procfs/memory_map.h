@@ -149,9 +149,14 @@ struct FilePages {
     /// Calls `found` for each page that is present from `start` to `end`, by the entries of pagemap. Returns false if
     /// these cannot be read, or if they are too many; a few can be read after that.
     std::function<bool(std::uint64_t start, std::uint64_t end, const Found &found)> visit;
-    /// The addresses of the mappings that have the page at `offset` (bytes) of the file that `mapping` maps. nullopt if
-    /// that cannot be found out.
-    std::function<std::optional<std::set<std::uint64_t>>(const Mapping &mapping, std::uint64_t offset)> mappers{};
+    /// The addresses of the mappings that have a page at one of the `offsets` (bytes) of the file that `mapping` maps.
+    /// A mapping that has it by a PMD entry is found only if it is the first page of that entry. nullopt if that cannot
+    /// be found out.
+    std::function<std::optional<std::set<std::uint64_t>>(const Mapping &mapping,
+                                                         const std::set<std::uint64_t> &offsets)>
+        mappers{};
+    /// What one entry of a page middle directory (PMD) maps, in bytes. 0: this kernel has no such entries.
+    std::uint64_t pmd_bytes = 0;
 };
 
 /// The sums over the mappings of a process. `pages` is used for file ranges that are mapped more than once.

@@ -13,17 +13,18 @@ namespace rsslag::procfs {
 
 namespace {
 
-/// Maps one page of a file many times.
+/// Maps each of some pages of a file many times.
 class ManyMappings {
   public:
-    ManyMappings(const Fd &file, std::uint64_t offset, std::size_t page_bytes, std::uint64_t times)
+    ManyMappings(const Fd &file, const std::set<std::uint64_t> &offsets, std::size_t page_bytes, std::uint64_t times)
         : page_bytes_(page_bytes) {
-        for (std::uint64_t i = 0; i < times; ++i) {
-            void *const at = mmap(nullptr, page_bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file.get(),
-                                  static_cast<off_t>(offset));
-            complete_ = at != MAP_FAILED;
-            if (!complete_) break;
-            mapped_.push_back(at);
+        for (const std::uint64_t offset : offsets) {
+            for (std::uint64_t i = 0; i < times && complete_; ++i) {
+                void *const at = mmap(nullptr, page_bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file.get(),
+                                      static_cast<off_t>(offset));
+                complete_ = at != MAP_FAILED;
+                if (complete_) mapped_.push_back(at);
+            }
         }
     }
     ~ManyMappings() {
@@ -65,7 +66,8 @@ std::optional<std::map<std::uint64_t, std::uint64_t>> PageMappers::read() const 
     return parse_numa_maps(text->bytes);
 }
 
-std::optional<std::set<std::uint64_t>> PageMappers::find(const Mapping &mapping, std::uint64_t offset) {
+std::optional<std::set<std::uint64_t>> PageMappers::find(const Mapping &mapping,
+                                                         const std::set<std::uint64_t> &offsets) {
     constexpr std::uint64_t kMost = 20'000;  // a process may have 65,530 mappings: vm.max_map_count
     if (calls_left_ == 0) return std::nullopt;
     --calls_left_;
@@ -80,7 +82,7 @@ std::optional<std::set<std::uint64_t>> PageMappers::find(const Mapping &mapping,
     if (*times_ == 0) return std::nullopt;
     const auto file = open_mapped(process_, mapping);
     if (!file) return std::nullopt;
-    const ManyMappings many(*file, offset, static_cast<std::size_t>(page_size_.bytes), *times_);
+    const ManyMappings many(*file, offsets, static_cast<std::size_t>(page_size_.bytes), *times_);
     const auto now = many.complete() ? read() : std::nullopt;
     if (!now) return std::nullopt;
     std::set<std::uint64_t> found;

@@ -22,15 +22,16 @@ std::map<std::uint64_t, std::uint64_t> parse_numa_maps(std::string_view text);
 
 /// Maps the page itself, more often than any page of the process is mapped, and looks at which of its mappings mapmax
 /// follows. The page is in the page cache already, as the process maps it. So this reads nothing from the disk, unless
-/// reclaim has taken the page meanwhile. RSS of the process and its counters do not change.
+/// reclaim has taken the page meanwhile. RSS of the process and its counters do not change. Of the pages that one PMD
+/// entry maps, numa_maps counts only the first one (gather_pte_stats()).
 class PageMappers {
   public:
     PageMappers(const Process &process, const core::PageSize &page_size) : process_(process), page_size_(page_size) {}
 
-    /// The addresses of the mappings that have the page at `offset`, in bytes, of the file that `mapping` maps. Maybe
-    /// the path of `mapping` leads to another file by now; then the result does not contain `mapping`. nullopt if the
-    /// file cannot be opened or mapped, if the kernel has no numa_maps (CONFIG_NUMA), or if this was called too often.
-    std::optional<std::set<std::uint64_t>> find(const Mapping &mapping, std::uint64_t offset);
+    /// As FilePages::mappers. Maybe the path of `mapping` leads to another file by now; then the result does not
+    /// contain `mapping`. nullopt if the file cannot be opened or mapped, if the kernel has no numa_maps (CONFIG_NUMA),
+    /// or if this was called too often.
+    std::optional<std::set<std::uint64_t>> find(const Mapping &mapping, const std::set<std::uint64_t> &offsets);
 
   private:
     std::optional<std::map<std::uint64_t, std::uint64_t>> read() const;

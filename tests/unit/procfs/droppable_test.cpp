@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <deque>
+
 #include "golden.h"
 
 namespace rsslag::procfs {
@@ -195,19 +198,24 @@ class Unnumbered {
                 if (entries-- == 0) return entries = std::exchange(reserve, 0), false;
                 const std::uint64_t offset = offset_of(shown.mapping, page);
                 const std::uint64_t frame = static_cast<std::uint64_t>(shown.file) * 1000 + offset / 4096;
-                found({page, numbered ? frame : 0, !shown.by_others && mappers(shown.file, offset).size() == 1});
+                const std::uint64_t counted = by_pmd(shown, offset) ? offset - offset % kPmd : offset;  // until 6.11
+                found({page, numbered ? frame : 0, !shown.by_others && having(shown.file, counted).size() == 1});
             }
             return read;
         };
-        const auto ask = [&](const Mapping &mapping, std::uint64_t offset) -> std::optional<std::set<std::uint64_t>> {
+        const auto ask = [&](const Mapping &mapping,
+                             const std::set<std::uint64_t> &offsets) -> std::optional<std::set<std::uint64_t>> {
             ++asked;
             const Shown &shown = at(mapping.start);
             if (!shown.can_be_opened) return std::nullopt;
-            return mappers(shown.opened_as < 0 ? shown.file : shown.opened_as, offset);
+            return mappers(shown.opened_as < 0 ? shown.file : shown.opened_as, offsets);
         };
-        return droppable(mappings, devices, {{4096}, visit, ask});
+        return droppable(mappings, devices, {{4096}, visit, ask, pmd_bytes});
     }
 
+    static constexpr std::uint64_t kPmd = 65536;
+
+    std::uint64_t pmd_bytes = kPmd;
     int asked = 0;
     bool read = true;
     bool numbered = false;
@@ -218,16 +226,32 @@ class Unnumbered {
         return mapping.offset + (page - mapping.start);
     }
     const Shown &at(std::uint64_t address) const { return all_[(address >> 28) - 1]; }
-    std::set<std::uint64_t> mappers(int file, std::uint64_t offset) const {
+    static std::uint64_t end_of(const Mapping &mapping) {
+        return mapping.offset + static_cast<std::uint64_t>(mapping.size.n) * 1024;
+    }
+    static bool by_pmd(const Shown &shown, std::uint64_t offset) {
+        const std::uint64_t first = offset - offset % kPmd;
+        return shown.mapping.fields.file_pmd_mapped.value_or(Kilobytes{}).n > 0 && first >= shown.mapping.offset &&
+               first + kPmd <= end_of(shown.mapping);
+    }
+    /// As gather_stats() of the kernel counts.
+    std::set<std::uint64_t> mappers(int file, const std::set<std::uint64_t> &offsets) const {
+        std::set<std::uint64_t> found;
+        for (const std::uint64_t offset : offsets)
+            for (const std::uint64_t start : having(file, offset))
+                if (!by_pmd(at(start), offset) || offset % kPmd == 0) found.insert(start);
+        return found;
+    }
+    std::set<std::uint64_t> having(int file, std::uint64_t offset) const {
         std::set<std::uint64_t> found;
         for (const Shown &shown : all_) {
             const std::uint64_t begin = shown.mapping.offset;
-            const std::uint64_t end = begin + static_cast<std::uint64_t>(shown.mapping.size.n) * 1024;
-            if (shown.file == file && offset >= begin && offset < end) found.insert(shown.mapping.start);
+            if (shown.file == file && offset >= begin && offset < end_of(shown.mapping))
+                found.insert(shown.mapping.start);
         }
         return found;
     }
-    std::vector<Shown> all_;
+    std::deque<Shown> all_;
 };
 
 constexpr const char *kOverlay = "00:40";
@@ -305,6 +329,36 @@ TEST(Droppable, CountsTwoFilesThatOnePathOfAnOverlayLedTo) {
     below.opened_as = 3;
     process.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99}).opened_as = 2;
     expect(process, 800, false, "neither path leads to the mapped file");
+}
+
+TEST(Droppable, FindsTheMappingsThatHaveAPageByPmd) {
+    for (const bool same : {true, false}) {
+        for (const std::size_t with_pmd : {0U, 1U}) {
+            for (const std::int64_t offset : {0, 4, 8}) {
+                for (const std::int64_t size : {40, 320}) {
+                    Unnumbered process;
+                    Resident part{"/f", static_cast<std::uint64_t>(offset), size, size, 0, 0, "rd", kOverlay, 99};
+                    const std::array<Unnumbered::Shown *, 2> shown{&process.add(1, {"/below/f", 0, 640, 640}),
+                                                                   &process.add(same ? 1 : 2, part)};
+                    for (Unnumbered::Shown *const one : shown)
+                        one->by_others = true;
+                    shown[with_pmd]->mapping.fields.file_pmd_mapped = Kilobytes{64};
+                    expect(process, same ? 640 : 640 + size, true, "the first page of a PMD entry tells");
+                    process.pmd_bytes = 0;
+                    const bool known = offset == 0 || with_pmd == 1;
+                    const std::int64_t again = known ? 0 : std::min(size, 64 - offset);
+                    expect(process, 640 + (same ? again : size), known, "the size is not known");
+                }
+            }
+        }
+    }
+}
+
+TEST(Droppable, DoesNotBelieveThatAPageOfAPmdEntryIsMappedOnce) {
+    Unnumbered process;
+    process.add(1, {"/below/f", 0, 640, 640}).mapping.fields.file_pmd_mapped = Kilobytes{640};
+    process.add(1, {"/f", 4, 40, 40, 0, 0, "rd", kOverlay, 99});
+    expect(process, 640, true, "the first page of the entry is mapped only once, the others twice");
 }
 
 TEST(Droppable, DoesNotTakeASnapshotForTheFile) {

@@ -72,21 +72,22 @@ TEST_F(Mapped, AreThoseThatHaveThePage) {
         if (found) std::erase_if(*found, [&](std::uint64_t at) { return std::ranges::find(at_, at) == at_.end(); });
         return found;
     };
-    EXPECT_EQ(among_ours(mappers.find(mapping(0), 0)), (Found{{at_[0], at_[1]}}));
-    EXPECT_EQ(among_ours(mappers.find(mapping(1), 0)), (Found{{at_[0], at_[1]}}));
-    EXPECT_EQ(among_ours(mappers.find(mapping(0), bytes_)), (Found{{at_[0]}}));
-    EXPECT_EQ(among_ours(mappers.find(mapping(2), bytes_)), (Found{{at_[2]}}));
+    EXPECT_EQ(among_ours(mappers.find(mapping(0), {0})), (Found{{at_[0], at_[1]}}));
+    EXPECT_EQ(among_ours(mappers.find(mapping(1), {0})), (Found{{at_[0], at_[1]}}));
+    EXPECT_EQ(among_ours(mappers.find(mapping(0), {bytes_})), (Found{{at_[0]}}));
+    EXPECT_EQ(among_ours(mappers.find(mapping(1), {0, bytes_})), (Found{{at_[0], at_[1]}}));
+    EXPECT_EQ(among_ours(mappers.find(mapping(2), {bytes_})), (Found{{at_[2]}}));
 }
 
 TEST_F(Mapped, AreNotKnownOfAFileThatCannotBeOpened) {
     PageMappers mappers(*process_, {static_cast<std::int64_t>(bytes_)});
     Mapping other = mapping(0);
     ++other.inode;
-    EXPECT_EQ(mappers.find(other, 0), std::nullopt);
+    EXPECT_EQ(mappers.find(other, {0}), std::nullopt);
     const Mapping first = mapping(0);
     for (int i = 0; i < 300; ++i)
-        mappers.find(other, 0);
-    EXPECT_EQ(mappers.find(first, 0), std::nullopt) << "the number of calls is limited";
+        mappers.find(other, {0});
+    EXPECT_EQ(mappers.find(first, {0}), std::nullopt) << "the number of calls is limited";
 }
 
 }  // namespace
