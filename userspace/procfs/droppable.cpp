@@ -236,7 +236,8 @@ class PageNumbers {
             }
             Holders seen = holders;
             std::erase_if(seen, [&](const auto &holder) {
-                return !mappers->contains(parts_[holder.second].mapping->start) && !would_be_seen(holder.second);
+                return !mappers->contains(parts_[holder.second].mapping->start) &&
+                       !would_be_seen(holder.second, offset);
             });
             unite(seen, *mappers);
             drop_united(holders);
@@ -252,8 +253,17 @@ class PageNumbers {
         return offsets;
     }
 
-    /// Whether mappers() sees a page of the part by which entry it has it.
-    bool would_be_seen(std::size_t part) const { return !has_pmd(part) || pages_.pmd_bytes > 0; }
+    /// Whether the part still has a page at `offset`, and mappers() sees by which entry. Since the pages were read,
+    /// reclaim may have taken it, or khugepaged may have made a huge page of it, which the part has only after its next
+    /// fault.
+    bool would_be_seen(std::size_t part, std::uint64_t offset) const {
+        if (has_pmd(part) && pages_.pmd_bytes == 0) return false;
+        const Mapping &mapping = *parts_[part].mapping;
+        const std::uint64_t address = mapping.start + (offset - mapping.offset);
+        bool has = false;
+        const auto found = [&has](const FilePages::Page & /*page*/) { has = true; };
+        return pages_.visit(address, address + static_cast<std::uint64_t>(pages_.page_size.bytes), found) && has;
+    }
 
     /// Those of `holders` that are among the mappings of one page are one file, and the others are other files.
     void unite(Holders &holders, const std::set<std::uint64_t> &mappers) {

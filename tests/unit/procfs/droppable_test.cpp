@@ -180,6 +180,7 @@ class Unnumbered {
         bool can_be_opened = true;
         bool by_others = false;  ///< another process maps the file, too
         int opened_as = -1;      ///< the file that its path leads to now; -1: still the same
+        bool lost = false;       ///< reclaim takes its pages after they were read, before mappers() is called
     };
 
     Shown &add(int file, const Resident &like) {
@@ -194,6 +195,7 @@ class Unnumbered {
             mappings.push_back(shown.mapping);
         const auto visit = [&](std::uint64_t start, std::uint64_t end, const FilePages::Found &found) {
             const Shown &shown = at(start);
+            if (shown.lost && asked > 0) return read;
             for (std::uint64_t page = start; page < end; page += 4096) {
                 if (entries-- == 0) return entries = std::exchange(reserve, 0), false;
                 const std::uint64_t offset = offset_of(shown.mapping, page);
@@ -239,7 +241,7 @@ class Unnumbered {
         std::set<std::uint64_t> found;
         for (const std::uint64_t offset : offsets)
             for (const std::uint64_t start : having(file, offset))
-                if (!by_pmd(at(start), offset) || offset % kPmd == 0) found.insert(start);
+                if (!at(start).lost && (!by_pmd(at(start), offset) || offset % kPmd == 0)) found.insert(start);
         return found;
     }
     std::set<std::uint64_t> having(int file, std::uint64_t offset) const {
@@ -359,6 +361,15 @@ TEST(Droppable, DoesNotBelieveThatAPageOfAPmdEntryIsMappedOnce) {
     process.add(1, {"/below/f", 0, 640, 640}).mapping.fields.file_pmd_mapped = Kilobytes{640};
     process.add(1, {"/f", 4, 40, 40, 0, 0, "rd", kOverlay, 99});
     expect(process, 640, true, "the first page of the entry is mapped only once, the others twice");
+}
+
+TEST(Droppable, DoesNotTakeALostPageForThatOfAnotherFile) {
+    for (const bool below : {true, false}) {
+        Unnumbered process;
+        process.add(1, {"/below/f", 0, 400, 400}).lost = below;
+        process.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99}).lost = !below;
+        expect(process, 800, false, "the mapping that lost the page does not show that it had it");
+    }
 }
 
 TEST(Droppable, DoesNotTakeASnapshotForTheFile) {
