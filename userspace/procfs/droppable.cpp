@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <limits>
 #include <map>
 #include <optional>
 #include <queue>
@@ -313,6 +312,23 @@ std::optional<std::vector<Held>> pages_in(const std::vector<FileRange> &ranges, 
     return held;
 }
 
+/// Whether some part has fewer pages in `held` than smaps counted before: the process or reclaim has dropped them.
+bool some_are_gone(const std::vector<Held> &held, const std::vector<FileRange> &ranges, const MappedParts &parts,
+                   const core::PageSize &page_size) {
+    std::vector<core::Pages> found(parts.size());
+    for (const Held &page : held)
+        ++found[page.part].n;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const MappedPart &part = parts[i];
+        std::uint64_t outside = part.end - part.begin;
+        auto range = std::ranges::upper_bound(ranges, part.begin, {}, &FileRange::second);
+        for (; range != ranges.end() && range->first < part.end; ++range)
+            outside -= std::min(range->second, part.end) - std::max(range->first, part.begin);
+        if (static_cast<std::uint64_t>(page_size.kb(found[i]).n) + outside < part.clean + part.dirty) return true;
+    }
+    return false;
+}
+
 /// How many kB the sum over all parts that are not locked surely contains too often. These are pages in several such
 /// parts, and pages that are also in a locked part. Dirty pages are in no sum. Sorts `held` by number.
 std::uint64_t counted_again(std::vector<Held> &held, const MappedParts &parts, const core::PageSize &page_size) {
@@ -356,6 +372,16 @@ Clean probably_clean(const MappedParts &parts) {
     return {std::ranges::all_of(parts, has_the_name) ? most_pages(parts) : sum_of_clean(parts), false};
 }
 
+std::uint64_t most_of_files(const MappedParts &parts, const PageNumbers &numbers) {
+    std::map<std::size_t, MappedParts> files;
+    for (std::size_t part = 0; part < parts.size(); ++part)
+        files[numbers.root(part)].push_back(parts[part]);
+    std::uint64_t most = 0;
+    for (const auto &[root, of_file] : files)
+        most += most_pages(of_file);
+    return most;
+}
+
 /// Without all pages, as they are too many: the most clean pages that the files may have. The first pages of each part
 /// show which parts are of one file.
 std::optional<Clean> most_by_file(const MappedParts &parts, const Devices &devices, const FilePages &pages) {
@@ -368,13 +394,7 @@ std::optional<Clean> most_by_file(const MappedParts &parts, const Devices &devic
     if (!held) return std::nullopt;
     PageNumbers numbers(parts, devices, pages);
     numbers.assign(*held);
-    std::map<std::size_t, MappedParts> files;
-    for (std::size_t part = 0; part < parts.size(); ++part)
-        files[numbers.root(part)].push_back(parts[part]);
-    Clean clean{0, numbers.knows_all()};
-    for (const auto &[root, of_file] : files)
-        clean.kb += most_pages(of_file);
-    return clean;
+    return Clean{most_of_files(parts, numbers), numbers.knows_all()};
 }
 
 /// The parts may be of several files. nullopt if it matters which pages are there, and pagemap cannot be read.
@@ -384,15 +404,16 @@ std::optional<Clean> clean_pages(MappedParts &parts, const Devices &devices, con
     const bool one_file = first && std::ranges::all_of(parts, [&](const MappedPart &part) {
                               return file_id(*part.mapping, devices) == first;
                           });
-    const std::uint64_t most = one_file ? most_pages(parts) : std::numeric_limits<std::uint64_t>::max();
     const std::uint64_t sum = sum_of_clean(parts);
     const std::vector<FileRange> twice = covered_twice(parts);
-    if (twice.empty()) return Clean{std::min(most, sum)};
+    if (twice.empty()) return Clean{one_file ? std::min(most_pages(parts), sum) : sum};
     auto held = pages_in(twice, parts, pages);
-    if (!held) return one_file ? Clean{most} : most_by_file(parts, devices, pages);
-    const bool numbered = std::ranges::all_of(*held, [](const Held &page) { return page.number != 0; });
-    const bool certain = (numbered && !one_file) || PageNumbers(parts, devices, pages).assign(*held);
-    return Clean{std::min(most, sum - std::min(sum, counted_again(*held, parts, pages.page_size))), certain};
+    if (!held) return one_file ? Clean{most_pages(parts)} : most_by_file(parts, devices, pages);
+    const bool changed = some_are_gone(*held, twice, parts, pages.page_size);  // and are in the sum nevertheless
+    PageNumbers numbers(parts, devices, pages);
+    const bool certain = numbers.assign(*held) && (!changed || numbers.knows_all());
+    const std::uint64_t once = sum - std::min(sum, counted_again(*held, parts, pages.page_size));
+    return Clean{std::min(most_of_files(parts, numbers), once), certain};
 }
 
 using MappedFiles = std::map<std::pair<std::string_view, std::uint64_t>, MappedParts>;  // by device and inode

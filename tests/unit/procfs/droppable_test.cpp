@@ -178,9 +178,10 @@ class Unnumbered {
         Mapping mapping;
         int file = 0;
         bool can_be_opened = true;
-        bool by_others = false;  ///< another process maps the file, too
-        int opened_as = -1;      ///< the file that its path leads to now; -1: still the same
-        bool lost = false;       ///< reclaim takes its pages after they were read, before mappers() is called
+        bool by_others = false;                ///< another process maps the file, too
+        int opened_as = -1;                    ///< the file that its path leads to now; -1: still the same
+        std::uint64_t present_kb = 1'000'000;  ///< from its beginning
+        bool lost = false;  ///< reclaim takes its pages after they were read, before mappers() is called
     };
 
     Shown &add(int file, const Resident &like) {
@@ -196,6 +197,7 @@ class Unnumbered {
         const auto visit = [&](std::uint64_t start, std::uint64_t end, const FilePages::Found &found) {
             const Shown &shown = at(start);
             if (shown.lost && asked > 0) return read;
+            end = std::min(end, shown.mapping.start + shown.present_kb * 1024);
             for (std::uint64_t page = start; page < end; page += 4096) {
                 if (entries-- == 0) return entries = std::exchange(reserve, 0), false;
                 const std::uint64_t offset = offset_of(shown.mapping, page);
@@ -348,7 +350,7 @@ TEST(Droppable, FindsTheMappingsThatHaveAPageByPmd) {
                     expect(process, same ? 640 : 640 + size, true, "the first page of a PMD entry tells");
                     process.pmd_bytes = 0;
                     const bool known = offset == 0 || with_pmd == 1;
-                    const std::int64_t again = known ? 0 : std::min(size, 64 - offset);
+                    const std::int64_t again = known || size > 64 ? 0 : size;  // the page at 64 kB tells
                     expect(process, 640 + (same ? again : size), known, "the size is not known");
                 }
             }
@@ -369,6 +371,21 @@ TEST(Droppable, DoesNotTakeALostPageForThatOfAnotherFile) {
         process.add(1, {"/below/f", 0, 400, 400}).lost = below;
         process.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99}).lost = !below;
         expect(process, 800, false, "the mapping that lost the page does not show that it had it");
+    }
+}
+
+TEST(Droppable, IsAtMostTheFileIfItsPagesGoMeanwhile) {
+    for (const bool numbered : {false, true}) {
+        Unnumbered process;
+        process.numbered = numbered;
+        process.add(1, {"/below/f", 0, 400, 400});
+        process.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99}).present_kb = 100;
+        expect(process, 400, true, "smaps counted the pages that pagemap no longer shows");
+        Unnumbered dropped;
+        dropped.numbered = numbered;
+        dropped.add(1, {"/below/f", 0, 400, 400});
+        dropped.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99}).present_kb = 0;
+        expect(dropped, 800, false, "no page shows whether this is the same file");
     }
 }
 
