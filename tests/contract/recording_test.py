@@ -137,6 +137,30 @@ class Owner(Directory):
         self.assertEqual((again.status, again.err), (0, ''), again)
         self.assertEqual(again.out, replayed.out)
 
+    def test_is_replaced_where_root_without_capabilities_may_not_write(self):
+        """The file is created beside the old one and renamed, when rsslag has dropped its capabilities."""
+        sudo = {'SUDO_UID': str(NOBODY), 'SUDO_GID': str(NOBODY), 'SUDO_USER': 'nobody'}
+        third = 12345
+        for changes, of_directory, owner in (({}, NOBODY, NOBODY), (sudo, NOBODY, NOBODY), (sudo, third, third), (sudo, 0, NOBODY)):
+            with self.subTest(changes=changes, of_directory=of_directory):
+                os.chown(self.directory, of_directory, of_directory)
+                with open(self.file, 'w', encoding='ascii'):
+                    pass
+                ran = rsslag('record', '-o', self.file, '--force', '--', 'true', env=environment(**changes))
+                self.assertEqual(ran.status, 0, ran)
+                self.assertEqual(os.listdir(self.directory), ['trace.rsslag'])
+                self.assertGreater(os.path.getsize(self.file), 0)
+                self.assertEqual(os.stat(self.file).st_uid, owner)
+                os.unlink(self.file)
+
+    def test_may_be_in_segments_where_only_root_may_write(self):
+        """Also under sudo: rsslag cannot give segments to the user that it creates later."""
+        sudo = {'SUDO_UID': str(NOBODY), 'SUDO_GID': str(NOBODY), 'SUDO_USER': 'nobody'}
+        os.chmod(self.directory, 0o755)
+        ran = rsslag('record', '-o', self.file, '--max-size', '1M', '--', 'true', env=environment(**sudo))
+        self.assertEqual(ran.status, 0, ran)
+        self.assertEqual(os.stat(self.file).st_uid, 0)
+
 
 @long_only('it kills rsslag at random moments')
 class Killed(Directory):

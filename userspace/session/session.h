@@ -76,7 +76,7 @@ class Session {
     core::Status take_ticks();
     void look_for_targets();
     void report_wait();
-    core::Status find_owner(bool later);
+    core::Status find_owner();
     recording::Header header() const;
     void record_or_end(int pid);
     void record_from_here(const std::string &file);

@@ -14,6 +14,7 @@
 #include "session/live_view.h"
 #include "session/session.h"
 #include "system/command.h"
+#include "system/file_rights.h"
 #include "system/privileges.h"
 #include "terminal/output.h"
 
@@ -68,9 +69,7 @@ Status Session::prepare_recording(const std::vector<std::string> &command) {
     chosen.force = options_.force;
     chosen.sync = options_.sync;
     chosen.max_bytes = options_.max_bytes;
-    // Files created later: by then rsslag has no capability to give them to their owner.
-    const bool later = options_.max_bytes || writer_.on_screen();
-    Status owned = later || !options_.recording.empty() ? find_owner(later) : core::success();
+    Status owned = writer_.on_screen() || !options_.recording.empty() ? find_owner() : core::success();
     if (options_.recording.empty()) {
         if (!owned) cannot_record_ = owned.error();
         return core::success();
@@ -83,14 +82,19 @@ Status Session::prepare_recording(const std::vector<std::string> &command) {
     return core::success();
 }
 
-Status Session::find_owner(bool later) {
+/// Files that are created or renamed later: by then rsslag has no capability to give them to their owner.
+Status Session::find_owner() {
+    const bool created_later = options_.max_bytes || options_.recording.empty();
+    const auto ids = system::ids_to_write(options_.recording.empty() ? "./recording" : options_.recording);
+    if (!ids) return ids.error();
+    if (*ids && (created_later || options_.force)) {
+        file_options_.owner = recording::Owner{(*ids)->uid, (*ids)->gid};
+        file_options_.as_owner = true;
+        return system::set_saved_ids((*ids)->uid, (*ids)->gid);
+    }
     const auto user = system::invoking_user();
     if (!user) return user.error();
-    if (!*user) return core::success();
-    file_options_.owner = recording::Owner{(*user)->uid, (*user)->gid};
-    if (!later) return core::success();
-    if (Status may = system::set_saved_ids((*user)->uid, (*user)->gid); !may) return may;
-    file_options_.as_owner = options_.max_bytes || options_.recording.empty();
+    if (*user && !created_later) file_options_.owner = recording::Owner{(*user)->uid, (*user)->gid};
     return core::success();
 }
 

@@ -4,16 +4,16 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
-#include <sys/fsuid.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "core/text.h"
 #include "system/command.h"
+#include "system/file_rights.h"
 #include "system/privileges.h"
 
 namespace rsslag::system {
@@ -36,17 +36,12 @@ core::Status drop_to_invoking_user() {
 core::Result<core::Fd> create_as_invoking_user(const std::string &path) {
     const auto user = invoking_user();
     if (!user) return user.error();
-    const int dumpable = prctl(PR_GET_DUMPABLE);
-    if (*user) {
-        setfsgid((*user)->gid);
-        setfsuid((*user)->uid);  // takes the capabilities away that override the modes of files
-    }
-    core::Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
-    const int reason = errno;
-    if (*user) {
-        setfsuid(geteuid());
-        setfsgid(getegid());
-        if (dumpable == 1) prctl(PR_SET_DUMPABLE, 1);  // a change of ids resets it
+    core::Fd file;
+    int reason = 0;
+    {
+        const FileAccess access(*user ? std::optional(FileIds{(*user)->uid, (*user)->gid}) : std::nullopt);
+        file = core::Fd(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
+        reason = errno;
     }
     if (file.open()) return file;
     return core::Error{core::Kind::Io,

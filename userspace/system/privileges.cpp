@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "system/privileges.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -50,8 +51,8 @@ core::Status keep_only(std::span<const cap_value_t> keep) {
 core::Status set_saved_ids(uid_t uid, gid_t gid) {
     constexpr auto kSame = static_cast<uid_t>(-1);
     if (setresgid(kSame, kSame, gid) == 0 && setresuid(kSame, kSame, uid) == 0) return core::success();
-    return core::Error{core::Kind::Denied,
-                       std::string("cannot create files as the invoking user: ") + std::strerror(errno), errno, ""};
+    return core::Error{core::Kind::Denied, fmt::format("cannot create files as user {}: {}", uid, std::strerror(errno)),
+                       errno, ""};
 }
 
 }  // namespace rsslag::system
