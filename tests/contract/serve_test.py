@@ -15,8 +15,8 @@ import time
 import unittest
 
 import contract
-from contract import (LONG, Children, Crowd, Held, TracingTest, assert_one_error_line, begun, environment, long_only, rsslag,
-                      snapshot, task_state, wait_until)
+from contract import (LONG, NOBODY, Children, Crowd, Held, TracingTest, assert_one_error_line, begun, environment, long_only, needs_root,
+                      rsslag, snapshot, task_state, wait_until)
 
 SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? (\S+)$')
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -367,6 +367,19 @@ class TextFile(TracingTest):
             assert_one_error_line(self, rsslag('top', '--once', '--format', 'prometheus', '-o', ''), 2)
             printed = rsslag('top', '--once', '--format', 'prometheus')
             self.assertEqual({name for name, _, _ in samples(printed.out)}, {name for name, _, _ in samples(text)})
+
+    @needs_root
+    def test_the_directory_of_the_collector_may_be_that_of_its_user(self):
+        """Debian's node_exporter reads a directory of the user prometheus, where root may write only by a capability."""
+        sudo = environment(SUDO_UID=str(NOBODY), SUDO_GID=str(NOBODY), SUDO_USER='nobody')
+        for options in (('--format', 'prometheus'), ('--json',)):
+            for env in (environment(), sudo):
+                with self.subTest(options=options), tempfile.TemporaryDirectory() as directory:
+                    os.chown(directory, NOBODY, NOBODY)
+                    for _ in range(2):
+                        ran = rsslag('top', '--once', *options, '-o', f'{directory}/rsslag.prom', env=env)
+                        self.assertEqual((ran.status, ran.out, ran.err), (0, '', ''), ran)
+                        self.assertEqual(os.listdir(directory), ['rsslag.prom'])
 
     def test_names_have_a_limit(self):
         with tempfile.TemporaryDirectory() as directory, Crowd(directory, [b'rsslag-t%d' % number for number in range(150)]):

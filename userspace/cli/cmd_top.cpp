@@ -2,6 +2,7 @@
 // rsslag top: all processes by lag. Each table is one pass of a BPF task iterator.
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "command_line.h"
@@ -12,6 +13,8 @@
 #include "proc_runs.h"
 #include "session/metrics_reader.h"
 #include "session/top_session.h"
+#include "system/file_rights.h"
+#include "system/privileges.h"
 #include "system/proc_reader.h"
 #include "system/signals.h"
 #include "terminal/output.h"
@@ -31,7 +34,8 @@ struct TopOptions {
     bool once = false;
     bool json = false;
     bool prometheus = false;
-    std::string output;    ///< a file, replaced atomically
+    std::string output;  ///< a file, replaced atomically
+    std::optional<system::FileIds> writer;
     std::size_t rows = 0;  ///< 0: all
     struct {
         std::string interval = "1s";
@@ -63,11 +67,21 @@ Status parse(TopOptions &options) {
     return core::success();
 }
 
+/// Reading all processes drops the capability to write into the directory of another user.
+Status prepare_output(TopOptions &options) {
+    if (options.output.empty()) return core::success();
+    const auto ids = system::ids_to_write(exporters::resolved(options.output));
+    if (!ids) return ids.error();
+    options.writer = *ids;
+    return *ids ? system::set_saved_ids((*ids)->uid, (*ids)->gid) : core::success();
+}
+
 /// A file is replaced atomically, so that a concurrent reader gets the old one. Other users may read it, as a metrics
 /// collector does not run as root.
-Status write_out(const std::string &text, const std::string &path) {
-    if (path.empty()) return terminal::print(text);
-    auto file = exporters::OutputFile::open(path, true);
+Status write_out(const std::string &text, const TopOptions &options) {
+    if (options.output.empty()) return terminal::print(text);
+    const system::FileAccess access(options.writer);
+    auto file = exporters::OutputFile::open(options.output, true);
     if (!file) return file.error();
     if (Status shared = file->share(); !shared) return shared;
     if (Status written = file->write(text); !written) return written;
@@ -84,7 +98,7 @@ int print_metrics(const TopOptions &options) {
     const auto exposition = reader->read();
     if (!exposition) return fail(exposition.error());
     if (const std::string note = reader->note(); !note.empty()) terminal::print_error(note);
-    const Status written = write_out(metrics::text(*exposition, metrics::Format::Prometheus), options.output);
+    const Status written = write_out(metrics::text(*exposition, metrics::Format::Prometheus), options);
     return written ? kDone : fail(written.error());
 }
 
@@ -97,7 +111,7 @@ Status print_tables(session::TopSession &top, const TopOptions &options, const d
         const std::string text = options.json
                                      ? documents::top_json(std::move(*table), options.sort, options.rows)
                                      : documents::top_text(std::move(*table), options.sort, options.rows, style);
-        if (Status printed = write_out(text, options.output); !printed) return printed;
+        if (Status printed = write_out(text, options); !printed) return printed;
     } while (!options.once && !stop.wait(options.interval));
     return core::success();
 }
@@ -129,6 +143,7 @@ Run add_top(CLI::App &app, const Common &common) {
         auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         if (const Status parsed = parse(*options); !parsed) return fail(parsed.error());
+        if (const Status prepared = prepare_output(*options); !prepared) return fail(prepared.error());
         if (options->prometheus) return print_metrics(*options);
         system::StopSignals stop;
         session::TopSession top(options->interval, stop);
@@ -137,7 +152,7 @@ Run add_top(CLI::App &app, const Common &common) {
             if (!system::can_fall_back_to_proc(opened.error())) return fail(opened.error());
             constexpr std::size_t kOnATerminal = 20;
             const std::size_t rows = tables || options->rows > 0 ? options->rows : kOnATerminal;
-            const auto write = [&](const std::string &text) { return write_out(text, options->output); };
+            const auto write = [&](const std::string &text) { return write_out(text, *options); };
             return sample_all({options->once, options->json, rows, options->sort, options->interval, write}, *style,
                               stop, opened.error());
         }

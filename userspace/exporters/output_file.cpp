@@ -27,13 +27,12 @@ Error bad(const std::string &path, const char *what, const char *remedy) {
     return {Kind::BadInput, fmt::format("{} {}", core::printable(path), what), 0, remedy};
 }
 
-/// Follows symbolic links, so that their target is replaced.
+}  // namespace
+
 std::string resolved(const std::string &path) {
     std::array<char, PATH_MAX> real{};
     return realpath(path.c_str(), real.data()) != nullptr ? real.data() : path;
 }
-
-}  // namespace
 
 Error OutputFile::failed(const char *what) const {
     return {Kind::Io, fmt::format("cannot {} {}: {}", what, core::printable(path_), std::strerror(errno)), errno, ""};

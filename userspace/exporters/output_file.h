@@ -9,6 +9,9 @@
 
 namespace rsslag::exporters {
 
+/// The file that OutputFile replaces: the target of symbolic links, or `path` if it does not exist.
+std::string resolved(const std::string &path);
+
 /// A file that appears only when it is complete: it is written under a temporary name in the same directory. Its mode
 /// is 0600. An existing file that is not regular (/dev/null, a pipe) is written directly.
 class OutputFile {
