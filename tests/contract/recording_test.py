@@ -153,6 +153,14 @@ class Owner(Directory):
                 self.assertEqual(os.stat(self.file).st_uid, owner)
                 os.unlink(self.file)
 
+    def test_is_not_read_by_a_capability(self):
+        self.assertEqual(rsslag('record', '-o', self.file, '--', 'true').status, 0)
+        os.chown(self.file, NOBODY, NOBODY)
+        for command in (('report',), ('replay',), ('export', '--format', 'csv')):
+            ran = rsslag(*command, self.file)
+            assert_one_error_line(self, ran, 2)
+            self.assertIn('run rsslag as a user who may read it', ran.err)
+
     def test_may_be_in_segments_where_only_root_may_write(self):
         """Also under sudo: rsslag cannot give segments to the user that it creates later."""
         sudo = {'SUDO_UID': str(NOBODY), 'SUDO_GID': str(NOBODY), 'SUDO_USER': 'nobody'}

@@ -29,14 +29,19 @@ Error wrong_version(const std::string &name, std::uint32_t version) {
             "read it with the rsslag that wrote it"};
 }
 
+const char *remedy_for(int err) {
+    if (err == EMFILE || err == ENFILE) return "";
+    if (err == EACCES) return "run rsslag as a user who may read it; as root it does so without capabilities";
+    return "name a file written by rsslag record or live --record";
+}
+
 }  // namespace
 
 core::Result<Input> open_file(const std::string &path) {
     const auto file = std::make_shared<core::Fd>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     const int err = errno;
     if (!file->open()) {
-        return Error{Kind::BadInput, fmt::format("cannot open {}: {}", path, std::strerror(err)), err,
-                     err == EMFILE || err == ENFILE ? "" : "name a file written by rsslag record or live --record"};
+        return Error{Kind::BadInput, fmt::format("cannot open {}: {}", path, std::strerror(err)), err, remedy_for(err)};
     }
     struct stat status {};
     if (fstat(file->get(), &status) != 0)
