@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -206,6 +207,7 @@ void touch_in_turn(const char *path, int count, const Share &share) {
 int main(int argc, char **argv) {
     const std::string what = argc > 2 ? argv[1] : "";
     const int count = argc == 3 ? std::atoi(argv[2]) : 0;
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);  // else the stack of a thread may be on a huge page, by its address
     if (what == "forks") {
         forks(count);
     } else if (what == "execs") {
