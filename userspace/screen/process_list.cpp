@@ -2,12 +2,12 @@
 #include "process_list.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "core/text.h"
 #include "list_keys.h"
+#include "tree.h"
 
 namespace rsslag::screen {
 namespace {
@@ -68,64 +68,20 @@ bool matches(const Process &process, const std::string &filter) {
            matches_filter(process.user, reading.pid, filter);
 }
 
-/// Makes a tree of sorted rows: each process directly below its parent, siblings in their order.
-class Tree {
-  public:
-    Tree(std::vector<ListRow> rows, bool utf8) : rows_(std::move(rows)), utf8_(utf8), children_(rows_.size()) {
-        std::unordered_map<int, std::size_t> at;
-        for (std::size_t i = 0; i < rows_.size(); ++i)
-            at.emplace(rows_[i].pid, i);
-        std::vector<std::size_t> roots;
-        for (std::size_t i = 0; i < rows_.size(); ++i) {
-            const auto parent = at.find(rows_[i].process->tick.process.ppid);
-            if (parent == at.end() || parent->second == i) {
-                roots.push_back(i);
-            } else {
-                children_[parent->second].push_back(i);
-            }
-        }
-        for (const std::size_t root : roots)
-            place(root);
-        // A recording may contain a cycle: then none of its processes is below a root.
-        for (std::size_t i = 0; i < rows_.size(); ++i)
-            place(i);
+/// Puts sorted rows into the order of a tree.
+void make_tree(std::vector<ListRow> &rows, bool utf8) {
+    std::vector<TreeNode> nodes;
+    nodes.reserve(rows.size());
+    for (const ListRow &row : rows)
+        nodes.push_back({row.pid, row.process->tick.process.ppid});
+    std::vector<ListRow> placed;
+    placed.reserve(rows.size());
+    for (TreeRow &at : tree_of(nodes, utf8)) {
+        placed.push_back(std::move(rows[at.node]));
+        placed.back().branch = std::move(at.branch);
     }
-
-    std::vector<ListRow> take() { return std::move(placed_); }
-
-  private:
-    struct Next {
-        std::size_t row = 0;
-        std::string branch;  ///< of this row
-        std::string below;   ///< the start of the branch of each child
-    };
-
-    void place(std::size_t root) {
-        constexpr std::size_t kLongest = 64;  // bytes; deeper levels are not indented further
-        std::vector<Next> stack{{root, "", ""}};
-        while (!stack.empty()) {
-            const Next next = std::move(stack.back());
-            stack.pop_back();
-            if (!seen_.insert(next.row).second) continue;
-            rows_[next.row].branch = next.branch;
-            placed_.push_back(rows_[next.row]);
-            const auto &children = children_[next.row];
-            for (std::size_t i = children.size(); i-- > 0;) {  // the first child is on top of the stack
-                const bool last = i + 1 == children.size();
-                const bool deep = next.below.size() > kLongest;
-                const std::string corner = utf8_ ? (last ? "\u2514 " : "\u251C ") : (last ? "` " : "|-");
-                const std::string line = last ? "  " : utf8_ ? "\u2502 " : "| ";
-                stack.push_back({children[i], next.below + (deep ? "" : corner), next.below + (deep ? "" : line)});
-            }
-        }
-    }
-
-    std::vector<ListRow> rows_;
-    bool utf8_;
-    std::vector<std::vector<std::size_t>> children_;  ///< by index in rows_
-    std::unordered_set<std::size_t> seen_;
-    std::vector<ListRow> placed_;
-};
+    rows = std::move(placed);
+}
 
 /// The growth since the latest sample that is at least `age` old. nullopt: no sample is older than the last one.
 struct Since {
@@ -214,7 +170,7 @@ ListRows list_rows(const LiveState &state) {
     out.ended += state.shown_all().left_out;
     out.running = out.rows.size();
     sort_rows(out.rows, choices);
-    if (choices.tree) out.rows = Tree(std::move(out.rows), state.style.utf8).take();
+    if (choices.tree) make_tree(out.rows, state.style.utf8);
     if (out.ended > 0) out.rows.push_back({});
     if (choices.ended) {
         ListChoices of_ended = choices;
