@@ -29,18 +29,12 @@ std::optional<int> selected_process(const LiveState &state) {
 
 void choose_column(LiveState &state, const Key &key) {
     ListChoices &list = state.choices;
-    if (const auto by = move_of(key)) {
-        const auto to = static_cast<std::int64_t>(list.chosen) + *by;
-        list.chosen = static_cast<std::size_t>(std::clamp<std::int64_t>(to, 0, kListColumns - 1));
-        return;
-    }
-    const bool toggles = key.name == Key::Name::Enter || (key.name == Key::Name::Character && key.character == U' ');
-    if (!toggles) {
-        list.choosing = false;
-    } else if (list.chosen == static_cast<std::size_t>(ListColumn::Command)) {
+    const auto chosen = list.chooser.key(key, kListColumns);
+    if (!chosen) return;
+    if (*chosen == static_cast<std::size_t>(ListColumn::Command)) {
         state.notice = "the command is always shown";
     } else {
-        list.hidden[list.chosen] = !list.hidden[list.chosen];
+        list.hidden[*chosen] = !list.hidden[*chosen];
     }
 }
 
@@ -67,7 +61,7 @@ std::optional<Intent> list_character(LiveState &state, char32_t key) {
             return std::nullopt;
         case U'/': state.filtering = true; return std::nullopt;
         case U'v': list.tree = !list.tree; return std::nullopt;
-        case U'C': list.choosing = true; return std::nullopt;
+        case U'C': list.chooser.begin(); return std::nullopt;
         case U' ': pause(state); return std::nullopt;
         case U'g':
             if (const auto pid = selected_process(state)) {
@@ -90,7 +84,7 @@ std::optional<Intent> list_character(LiveState &state, char32_t key) {
 }  // namespace
 
 std::optional<Intent> list_key(LiveState &state, const Key &key) {
-    if (state.choices.choosing) {
+    if (state.choices.chooser.open()) {
         choose_column(state, key);
         return std::nullopt;
     }

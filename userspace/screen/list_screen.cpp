@@ -166,7 +166,7 @@ class ListLayout {
         }
         int top = 3;
         if (state_.help) return help({top, 0, bottom - top, width});
-        if (state_.choices.choosing) return chooser({top, 0, bottom - top, width});
+        if (state_.choices.chooser.open()) return chooser({top, 0, bottom - top, width});
         if (const int output = output_rows(state_, bottom - top); output > 0) {
             bottom -= output;
             draw_output(grid_, {bottom, 0, output, width}, state_);
@@ -342,14 +342,10 @@ class ListLayout {
     }
 
     void chooser(const Area &area) {
-        grid_.put_field(area.row, 0, area.columns, " COLUMNS   space shows or hides one, C or Esc ends", Look::Heading);
-        for (std::size_t i = 0; i < kListColumns && static_cast<int>(i) + 1 < area.rows; ++i) {
-            const bool hidden = state_.choices.hidden[i];
-            const Look look = i == state_.choices.chosen ? Look::Selected : Look::Plain;
-            grid_.put_field(area.row + 1 + static_cast<int>(i), 0, 30,
-                            fmt::format("   [{}] {}", hidden ? " " : "x", column_name(static_cast<ListColumn>(i))),
-                            look);
-        }
+        std::vector<ChosenColumn> columns;
+        for (std::size_t i = 0; i < kListColumns; ++i)
+            columns.push_back({column_name(static_cast<ListColumn>(i)), state_.choices.hidden[i]});
+        state_.choices.chooser.draw(grid_, area, columns);
     }
 
     /// The number of rows that the chart takes.

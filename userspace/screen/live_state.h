@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "chart.h"
+#include "column_chooser.h"
 #include "core/member_name.h"
 #include "core/reading_figures.h"
 #include "documents/columns.h"
@@ -148,8 +149,7 @@ struct ListChoices {
     std::optional<int> selected;  ///< PID, or kEndedRow; nullopt: the first row
     std::string filter;
     std::array<bool, kListColumns> hidden{};
-    bool choosing = false;   ///< the columns to show are being chosen
-    std::size_t chosen = 0;  ///< that column
+    ColumnChooser chooser;
 };
 /// Stands for the row of all processes that have ended.
 inline constexpr int kEndedRow = -1;
