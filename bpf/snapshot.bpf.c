@@ -3,8 +3,8 @@
  * stream and without a walk. There is one program for each scheme. Userspace loads the one for this kernel. */
 #include "vmlinux.h"
 
-#include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
 
 #include "pids.bpf.h"
 #include "rsslag/abi.h"
@@ -29,12 +29,10 @@ struct numbers {
 
 /* A task's numbers in the reader's PID namespace. In the initial namespace they are the kernel's. In others,
  * consecutive tasks of a group share one lookup of the group's number. */
-static __always_inline struct numbers numbers_of(struct task_struct *task)
-{
+static __always_inline struct numbers numbers_of(struct task_struct *task) {
     struct numbers numbers = {task->pid, task->tgid};
 
-    if (!progress.view.ns)
-        own_view(&progress.view);
+    if (!progress.view.ns) own_view(&progress.view);
     if (progress.view.level) {
         if (progress.host_tgid != task->tgid)
             progress.tgid = number_in(BPF_CORE_READ(task, group_leader), &progress.view);
@@ -45,8 +43,8 @@ static __always_inline struct numbers numbers_of(struct task_struct *task)
     return numbers;
 }
 
-static __always_inline void write_task(struct seq_file *seq, struct task_struct *task, struct numbers numbers, bool cached)
-{
+static __always_inline void write_task(struct seq_file *seq, struct task_struct *task, struct numbers numbers,
+                                       bool cached) {
     struct rsslag_snapshot_task record = {.kind = RSSLAG_SNAPSHOT_TASK};
     struct task_struct___thread *thread = (void *)task;
     struct signal_struct *signal;
@@ -69,8 +67,7 @@ static __always_inline void write_task(struct seq_file *seq, struct task_struct 
     bpf_seq_write(seq, &record, sizeof(record));
 }
 
-static __always_inline void read_mm(struct rsslag_snapshot_mm *record, struct mm_struct *mm)
-{
+static __always_inline void read_mm(struct rsslag_snapshot_mm *record, struct mm_struct *mm) {
     record->mm = (u64)mm;
     record->users = BPF_CORE_READ(mm, mm_users.counter);
     record->total_vm = BPF_CORE_READ(mm, total_vm);
@@ -81,19 +78,16 @@ static __always_inline void read_mm(struct rsslag_snapshot_mm *record, struct mm
 }
 
 /* The leader need not have an mm: its name comes from any task of the requested group. */
-static __always_inline void note_group(struct task_struct *task, struct numbers numbers)
-{
+static __always_inline void note_group(struct task_struct *task, struct numbers numbers) {
     struct task_struct *leader = task->group_leader;
 
-    if (progress.threads || numbers.tgid != request.tgid)
-        return;
+    if (progress.threads || numbers.tgid != request.tgid) return;
     progress.threads = task->signal->nr_threads;
     progress.started = leader->start_time;
     bpf_probe_read_kernel(progress.comm, TASK_COMM_LEN, leader->comm);
 }
 
-static __always_inline void write_mm_thread(struct seq_file *seq, struct mm_struct *mm, u32 kind)
-{
+static __always_inline void write_mm_thread(struct seq_file *seq, struct mm_struct *mm, u32 kind) {
     struct rsslag_snapshot_mm record = {.kind = kind};
 
     read_mm(&record, mm);
@@ -102,28 +96,24 @@ static __always_inline void write_mm_thread(struct seq_file *seq, struct mm_stru
 }
 
 struct cpu_walk {
-    u64 base; /* the __percpu pointer of the anchor's element */
+    u64 base;                        /* the __percpu pointer of the anchor's element */
     u64 counters[EXACT_RSS_MEMBERS]; /* percpu_counter.counters of each member */
     struct seq_file *seq;
 };
 
-static long write_cpu(u32 cpu, struct cpu_walk *walk)
-{
+static long write_cpu(u32 cpu, struct cpu_walk *walk) {
     struct rsslag_snapshot_cpu record = {.kind = RSSLAG_SNAPSHOT_CPU, .cpu = cpu};
     u64 offset;
     s32 any = 0;
 
-    if (!exact_rss_percpu_offset(cpu, walk->base, &offset))
-        return 0;
+    if (!exact_rss_percpu_offset(cpu, walk->base, &offset)) return 0;
     exact_rss_locals(record.cached, walk->counters, offset);
     EXACT_RSS_EACH(m, any |= record.cached[m]);
-    if (any)
-        bpf_seq_write(walk->seq, &record, sizeof(record));
+    if (any) bpf_seq_write(walk->seq, &record, sizeof(record));
     return 0;
 }
 
-static __always_inline void write_mm_cpu(struct seq_file *seq, struct mm_struct *mm, u32 kind)
-{
+static __always_inline void write_mm_cpu(struct seq_file *seq, struct mm_struct *mm, u32 kind) {
     struct rsslag_snapshot_mm record = {.kind = kind};
     struct cpu_walk walk = {.seq = seq};
 
@@ -137,32 +127,27 @@ static __always_inline void write_mm_cpu(struct seq_file *seq, struct mm_struct 
 
 enum scheme { THREAD, CPU, PLAIN };
 
-static __always_inline void write_mm(struct seq_file *seq, struct mm_struct *mm, u32 kind, enum scheme scheme)
-{
+static __always_inline void write_mm(struct seq_file *seq, struct mm_struct *mm, u32 kind, enum scheme scheme) {
     if (scheme == CPU)
         write_mm_cpu(seq, mm, kind);
     else
         write_mm_thread(seq, mm, kind);
 }
 
-static __always_inline int visit(struct bpf_iter__task *ctx, enum scheme scheme)
-{
+static __always_inline int visit(struct bpf_iter__task *ctx, enum scheme scheme) {
     struct seq_file *seq = ctx->meta->seq;
     struct task_struct *task = ctx->task;
     struct mm_struct *mm;
     struct numbers numbers;
 
     if (!task) { /* after the last task */
-        if (progress.mm)
-            write_mm(seq, (struct mm_struct *)progress.mm, RSSLAG_SNAPSHOT_MM_LAST, scheme);
+        if (progress.mm) write_mm(seq, (struct mm_struct *)progress.mm, RSSLAG_SNAPSHOT_MM_LAST, scheme);
         return 0;
     }
     mm = task->mm;
-    if (!mm || (request.mm && request.mm != (u64)mm))
-        return 0;
+    if (!mm || (request.mm && request.mm != (u64)mm)) return 0;
     numbers = numbers_of(task);
-    if (!request.mm && numbers.tgid != request.tgid)
-        return 0;
+    if (!request.mm && numbers.tgid != request.tgid) return 0;
     note_group(task, numbers);
     if (!progress.host_tid || progress.host_tid == task->pid) {
         progress.host_tid = task->pid;
@@ -174,35 +159,30 @@ static __always_inline int visit(struct bpf_iter__task *ctx, enum scheme scheme)
 }
 
 SEC("iter/task")
-int snapshot_thread(struct bpf_iter__task *ctx)
-{
+int snapshot_thread(struct bpf_iter__task *ctx) {
     return visit(ctx, THREAD);
 }
 
 SEC("iter/task")
-int snapshot_cpu(struct bpf_iter__task *ctx)
-{
+int snapshot_cpu(struct bpf_iter__task *ctx) {
     return visit(ctx, CPU);
 }
 
 SEC("iter/task")
-int snapshot_plain(struct bpf_iter__task *ctx)
-{
+int snapshot_plain(struct bpf_iter__task *ctx) {
     return visit(ctx, PLAIN);
 }
 
 /* A pass over all processes, for `top`. */
 
-static __always_inline void read_flushed(rsslag_s64 *flushed, struct mm_struct *mm, enum scheme scheme)
-{
+static __always_inline void read_flushed(rsslag_s64 *flushed, struct mm_struct *mm, enum scheme scheme) {
     if (scheme == CPU)
         exact_rss_flushed_cpu(flushed, mm);
     else
         exact_rss_flushed_thread(flushed, mm);
 }
 
-static __always_inline void sum_cpus(struct rsslag_total *record, struct mm_struct *mm)
-{
+static __always_inline void sum_cpus(struct rsslag_total *record, struct mm_struct *mm) {
     struct exact_rss_walk walk = {};
 
     walk.base = exact_rss_percpu_base();
@@ -212,8 +192,7 @@ static __always_inline void sum_cpus(struct rsslag_total *record, struct mm_stru
     record->cachers = walk.rss.cachers;
 }
 
-static __always_inline void copy_cached(struct rsslag_total *record, struct task_struct *task)
-{
+static __always_inline void copy_cached(struct rsslag_total *record, struct task_struct *task) {
     struct task_struct___thread *thread = (void *)task;
     s64 any = 0;
 
@@ -224,8 +203,7 @@ static __always_inline void copy_cached(struct rsslag_total *record, struct task
 
 /* Tasks of a group with the same mm have the same values, except on the thread scheme. So only the first of consecutive
  * ones writes a record. The iterator visits tasks in the order of their TIDs, so a group may have several such runs. */
-static __always_inline int visit_all(struct bpf_iter__task *ctx, enum scheme scheme)
-{
+static __always_inline int visit_all(struct bpf_iter__task *ctx, enum scheme scheme) {
     struct task_struct *task = ctx->task;
     struct rsslag_total record = {};
     rsslag_s64 after[EXACT_RSS_MEMBERS];
@@ -233,12 +211,11 @@ static __always_inline int visit_all(struct bpf_iter__task *ctx, enum scheme sch
     struct mm_struct *mm;
     struct numbers numbers;
 
-    if (!task)
-        return 0;
+    if (!task) return 0;
     mm = task->mm;
-    if (!mm)
-        return 0;
-    if (scheme != THREAD && progress.mm == (u64)mm && progress.host_tgid == task->tgid && progress.host_tid != task->pid)
+    if (!mm) return 0;
+    if (scheme != THREAD && progress.mm == (u64)mm && progress.host_tgid == task->tgid &&
+        progress.host_tid != task->pid)
         return 0;
     progress.mm = (u64)mm;
     progress.host_tid = task->pid;
@@ -250,10 +227,9 @@ static __always_inline int visit_all(struct bpf_iter__task *ctx, enum scheme sch
     record.tasks = task->signal->live.counter;
     record.threads = task->signal->nr_threads;
     record.started = leader->start_time;
-    if (task->pid == task->tgid)
-        record.flags |= RSSLAG_TOTAL_LEADER;
-    if (!leader->mm)
-        record.flags |= RSSLAG_TOTAL_LEADER_GONE;
+    record.host_ppid = BPF_CORE_READ(leader, real_parent, tgid);
+    if (task->pid == task->tgid) record.flags |= RSSLAG_TOTAL_LEADER;
+    if (!leader->mm) record.flags |= RSSLAG_TOTAL_LEADER_GONE;
     bpf_probe_read_kernel(record.comm, TASK_COMM_LEN, leader->comm);
     read_flushed(record.flushed, mm, scheme);
     if (scheme == CPU)
@@ -261,26 +237,22 @@ static __always_inline int visit_all(struct bpf_iter__task *ctx, enum scheme sch
     else if (scheme == THREAD)
         copy_cached(&record, task);
     read_flushed(after, mm, scheme);
-    if (!exact_rss_equal(after, record.flushed))
-        record.flags |= RSSLAG_TOTAL_MOVED;
+    if (!exact_rss_equal(after, record.flushed)) record.flags |= RSSLAG_TOTAL_MOVED;
     bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
     return 0;
 }
 
 SEC("iter/task")
-int totals_thread(struct bpf_iter__task *ctx)
-{
+int totals_thread(struct bpf_iter__task *ctx) {
     return visit_all(ctx, THREAD);
 }
 
 SEC("iter/task")
-int totals_cpu(struct bpf_iter__task *ctx)
-{
+int totals_cpu(struct bpf_iter__task *ctx) {
     return visit_all(ctx, CPU);
 }
 
 SEC("iter/task")
-int totals_plain(struct bpf_iter__task *ctx)
-{
+int totals_plain(struct bpf_iter__task *ctx) {
     return visit_all(ctx, PLAIN);
 }

@@ -28,13 +28,13 @@ typedef __u16 rsslag_u16;
 
 #define RSSLAG_MEMBERS 4
 
-/* Stands for bpf_rdonly_cast() of the kernel in calls by a program; userspace replaces it (probe/kernel_ids.cpp). Larger than
- * the number of any BPF helper. */
+/* Stands for bpf_rdonly_cast() of the kernel in calls by a program; userspace replaces it (probe/kernel_ids.cpp).
+ * Larger than the number of any BPF helper. */
 #define RSSLAG_RDONLY_CAST 0x5253534c
 
-/* One pass of the snapshot iterator writes these records, in this order: MM_FIRST, a CPU for each CPU that caches something
- * (cpu scheme), a TASK for each task of the mm, then MM_LAST, and again a CPU for each CPU that caches something after the
- * pass over the tasks. */
+/* One pass of the snapshot iterator writes these records, in this order: MM_FIRST, a CPU for each CPU that caches
+ * something (cpu scheme), a TASK for each task of the mm, then MM_LAST, and again a CPU for each CPU that caches
+ * something after the pass over the tasks. */
 enum rsslag_snapshot_kind {
     RSSLAG_SNAPSHOT_MM_FIRST = 1,
     RSSLAG_SNAPSHOT_CPU = 2,
@@ -75,7 +75,7 @@ struct rsslag_snapshot_task {
     rsslag_s32 host_tid;
     rsslag_s32 host_tgid;
     rsslag_s32 cached[RSSLAG_MEMBERS]; /* task->rss_stat.count, thread scheme only */
-    rsslag_s32 events; /* task->rss_stat.events, thread scheme only */
+    rsslag_s32 events;                 /* task->rss_stat.events, thread scheme only */
     rsslag_u32 pad;
     rsslag_u64 faults_before; /* min_flt + maj_flt of the task, read before its cached counts */
     rsslag_u64 faults_after;  /* the same, read after them */
@@ -129,11 +129,13 @@ struct rsslag_total {
     rsslag_u32 cachers; /* CPUs or tasks whose cached file, anon or shmem is not 0 */
     rsslag_u32 tasks;   /* signal->live of the group */
     rsslag_u32 flags;
-    rsslag_u32 threads; /* signal->nr_threads, as in /proc/PID/status: includes ended threads not yet reaped */
-    rsslag_u64 started; /* start_time of the leader, ns */
-    char comm[16];      /* of the group's leader */
+    rsslag_u32 threads;   /* signal->nr_threads, as in /proc/PID/status: includes ended threads not yet reaped */
+    rsslag_u64 started;   /* start_time of the leader, ns */
+    rsslag_s32 host_ppid; /* TGID of the leader's real_parent */
+    rsslag_u32 pad;
+    char comm[16]; /* of the group's leader */
 };
-RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_total) == 120, "rsslag_total");
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_total) == 128, "rsslag_total");
 
 /* The stream: one record after another, in a ring for each CPU or group of CPUs. The records of one CPU are in the
  * order of the events; t_ns orders those of different CPUs. */
@@ -193,7 +195,7 @@ struct rsslag_fault {
     rsslag_u64 mm;
     rsslag_u64 address;
     rsslag_s32 cached[RSSLAG_MEMBERS]; /* task->rss_stat.count */
-    rsslag_s32 events; /* task->rss_stat.events */
+    rsslag_s32 events;                 /* task->rss_stat.events */
     rsslag_u16 cpu;
     rsslag_u16 pad;
 };
@@ -265,8 +267,9 @@ struct rsslag_task {
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_task) == 80, "rsslag_task");
 
-/* The counters of an mm at the exec at which the trace of its process starts: one record for each CPU that caches some of its
- * pages, with `cpu` and `cached` only, and then a last one. All have the same t_ns and come from the same CPU. */
+/* The counters of an mm at the exec at which the trace of its process starts: one record for each CPU that caches some
+ * of its pages, with `cpu` and `cached` only, and then a last one. All have the same t_ns and come from the same CPU.
+ */
 struct rsslag_at_exec {
     rsslag_u16 kind;
     rsslag_u16 cpu;
@@ -286,8 +289,8 @@ struct rsslag_at_exec {
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_at_exec) == 104, "rsslag_at_exec");
 
-/* A sample of an update, in a ring of its own: what the thread was doing. Stack bytes follow, from its stack pointer in user
- * mode upwards. (tid, t_ns, cpu, member) are those of the update. */
+/* A sample of an update, in a ring of its own: what the thread was doing. Stack bytes follow, from its stack pointer in
+ * user mode upwards. (tid, t_ns, cpu, member) are those of the update. */
 #define RSSLAG_REGISTERS 21 /* struct pt_regs of x86-64 (arch/x86/include/uapi/asm/ptrace.h), from r15 to ss */
 struct rsslag_sample {
     rsslag_u16 flags; /* enum rsslag_update_flags */
@@ -297,9 +300,9 @@ struct rsslag_sample {
     rsslag_u64 mm;
     rsslag_u64 address; /* of the page fault, else 0 */
     rsslag_s32 tgid;
-    rsslag_s32 ns_tgid;  /* in rsslag's PID namespace; 0 if not visible there */
+    rsslag_s32 ns_tgid;   /* in rsslag's PID namespace; 0 if not visible there */
     rsslag_s32 estimated; /* amount of the update in pages, an estimate; determines the probability of a sample */
-    rsslag_u32 copied;   /* stack bytes that are valid */
+    rsslag_u32 copied;    /* stack bytes that are valid */
     rsslag_u8 member;
     rsslag_u8 pad[7];
     rsslag_u64 registers[RSSLAG_REGISTERS]; /* in user mode */
@@ -369,7 +372,7 @@ struct rsslag_cpu {
     rsslag_u64 others;    /* records sent by all other programs; atomic */
     rsslag_u64 lost_ring; /* records for which the ring or the buffer of updates was full; not in the counts above */
     rsslag_u64 lost_map_full; /* mms, groups or tasks that could not be followed because a map was full */
-    rsslag_u32 next;      /* index of the next update in the CPU's buffer of updates */
+    rsslag_u32 next;          /* index of the next update in the CPU's buffer of updates */
     rsslag_u32 spare[3];
     /* Written by userspace: the number of updates that it has copied from the CPU's buffer. See bpf/updates.bpf.h. */
     rsslag_u64 taken;

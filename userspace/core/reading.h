@@ -71,6 +71,7 @@ struct CounterReading {
 struct ProcessTotal {
     int tgid = 0;  ///< in rsslag's PID namespace, 0 if not visible there
     int host_tgid = 0;
+    int host_ppid = 0;       ///< host TGID of the parent; 0: none
     std::string comm;        ///< of the leader, raw bytes
     std::uint64_t mm = 0;    ///< as CounterReading::mm
     std::int64_t tasks = 0;  ///< signal->live: tasks that have not begun to exit

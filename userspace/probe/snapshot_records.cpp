@@ -146,6 +146,7 @@ core::Result<std::vector<core::ProcessTotal>> unpack_totals(core::Scheme scheme,
         core::ProcessTotal &group = groups[record->host_tgid];
         group.tgid = record->tgid;
         group.host_tgid = record->host_tgid;
+        group.host_ppid = record->host_ppid;
         group.comm.assign(record->comm, strnlen(record->comm, sizeof(record->comm)));
         group.mm = record->mm;
         group.tasks = record->tasks;

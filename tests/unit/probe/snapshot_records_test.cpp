@@ -224,6 +224,7 @@ std::string total_record(rsslag_u64 mm, int host_tgid, std::int64_t flushed, std
     record.cached[1] = cached;
     record.host_tgid = host_tgid;
     record.tgid = host_tgid - 100'000;
+    record.host_ppid = host_tgid - 1;
     record.cachers = cached != 0 ? 1 : 0;
     record.tasks = 2;
     record.flags = flags;
@@ -238,6 +239,7 @@ TEST(Totals, AddWhatThreadsCacheWhicheverGroupTheyAreOf) {
     ASSERT_TRUE(totals);
     ASSERT_EQ(totals->size(), 3U);
     EXPECT_EQ((*totals)[0].tgid, 100);
+    EXPECT_EQ((*totals)[0].host_ppid, 100'099);
     for (const std::size_t i : {1U, 2U}) {
         EXPECT_EQ((*totals)[i].mm, 1U);
         EXPECT_EQ((*totals)[i].cached.anon.n, 3);
