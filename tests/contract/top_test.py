@@ -108,6 +108,10 @@ class TopTest(TracingTest):
             pane.until('rsslag top')
             pane.type('s')
             pane.until('by exact')
+            pane.key('Escape')  # deletes the filter
+            pane.type('v')
+            pane.until(lambda text: 'by exact, as a tree' in text and any(
+                f'{held.pid} few-pages' in line and '\u2514 ' in line for line in text.splitlines()))
             for columns, rows in ((1, 1), (20, 5), (300, 100), (120, 36)):
                 pane.resize(columns, rows)
             pane.until(lambda text: 'rsslag top' in text and 'q quit' in text)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,9 +17,11 @@ struct TopCells {
     const TextStyle &style;
     const core::PageSize &page_size;
     const std::map<int, ProcessReading> &walked;  ///< by PID
+    std::map<int, std::string> branches;          ///< by host TGID: the lines of a tree before the name
 };
 
-inline constexpr std::string_view kLagColumn = "LAG", kWalkedColumn = "WALKED";
+inline constexpr std::string_view kPidColumn = "PID", kCommColumn = "COMM", kLagColumn = "LAG",
+                                  kWalkedColumn = "WALKED";
 
 std::vector<Column<TopCells, TopProcess>> top_columns();
 

@@ -82,8 +82,8 @@ void sort_top(std::vector<TopProcess> &processes, TopSort sort) {
 }
 
 std::vector<Column<TopCells, TopProcess>> top_columns() {
-    return {{{"PID", 8, 0}, [](All, One p) { return p.total.tgid > 0 ? std::to_string(p.total.tgid) : "-"; }},
-            {{"COMM", 17, 0, true}, [](All c, One p) { return core::printable(p.total.comm, c.style.utf8); }},
+    return {{{kPidColumn, 8, 0}, [](All, One p) { return p.total.tgid > 0 ? std::to_string(p.total.tgid) : "-"; }},
+            {{kCommColumn, 17, 0, true}, [](All c, One p) { return core::printable(p.total.comm, c.style.utf8); }},
             {{kLagColumn, 11, 0},
              [](All c, One p) { return pages(c, p, p.lag()); },
              [](All c) { return "LAG " + c.style.unit; }},
@@ -103,7 +103,7 @@ std::string top_text(TopTable table, TopSort sort, std::size_t rows, const TextS
     constexpr int kWidth = 97;
     Grid grid({static_cast<int>(table.processes.size()) + 1, kWidth});
     draw_columns(grid, {0, 0, grid.size().rows, kWidth}, columns_within(kWidth, top_columns()),
-                 TopCells{style, table.machine.page_size, {}}, {0, table.processes.size(), std::nullopt},
+                 TopCells{style, table.machine.page_size, {}, {}}, {0, table.processes.size(), std::nullopt},
                  [&](std::size_t rank) -> const TopProcess & { return table.processes[rank]; });
     std::string text;
     for (int i = 0; i < grid.size().rows; ++i) {

@@ -6,48 +6,41 @@
 #include <array>
 #include <map>
 
+#include "column_chooser.h"
 #include "core/text.h"
 #include "documents/glyphs.h"
 #include "documents/text_parts.h"
 #include "documents/top_rows.h"
 #include "list_keys.h"
 #include "live_state.h"
+#include "top_list.h"
 
 namespace rsslag::screen {
 
 struct TopState {
     TextStyle style;
-    TopSort sort = TopSort::Lag;
+    TopChoices choices;
+    ColumnChooser chooser;
     std::chrono::milliseconds interval{1000};
     TopTable table;  ///< sorted
-    std::string filter, notice;
+    std::string notice;
     bool filtering = false, help = false, paused = false;
     std::optional<int> selected;           ///< host TGID
     std::map<int, ProcessReading> walked;  ///< by PID
 
-    std::vector<const TopProcess *> listed() const;
-    std::size_t rank(const std::vector<const TopProcess *> &rows) const;
+    std::vector<TopRow> listed() const { return rows_of(table, choices, style.utf8); }
+    std::size_t rank(const std::vector<TopRow> &rows) const;
     void move(std::int64_t by);
+    void sort();
+    std::optional<Intent> character(char32_t key);
+    void choose_column(const Key &key);
     std::string shared_by_selected() const;
     std::optional<Intent> of_selected(bool live);
 };
 
-std::vector<const TopProcess *> TopState::listed() const {
-    std::vector<const TopProcess *> rows;
-    rows.reserve(table.processes.size());
-    for (const TopProcess &process : table.processes) {
-        const documents::ProcessNames &names = process.names;
-        const std::array<std::string_view, 4> texts{process.total.comm, names.command_line, names.user, names.cgroup};
-        if (std::ranges::any_of(
-                texts, [&](std::string_view text) { return matches_filter(text, process.total.tgid, filter); }))
-            rows.push_back(&process);
-    }
-    return rows;
-}
-
-std::size_t TopState::rank(const std::vector<const TopProcess *> &rows) const {
+std::size_t TopState::rank(const std::vector<TopRow> &rows) const {
     const auto found = std::find_if(rows.begin(), rows.end(),
-                                    [this](const TopProcess *row) { return selected == row->total.host_tgid; });
+                                    [this](const TopRow &row) { return selected == row.process->total.host_tgid; });
     return found == rows.end() ? 0 : static_cast<std::size_t>(found - rows.begin());
 }
 
@@ -56,14 +49,20 @@ void TopState::move(std::int64_t by) {
     if (rows.empty()) return;
     const auto last = static_cast<std::int64_t>(rows.size()) - 1;
     const auto to = std::clamp(static_cast<std::int64_t>(rank(rows)) + by, std::int64_t{0}, last);
-    selected = rows[static_cast<std::size_t>(to)]->total.host_tgid;
+    selected = rows[static_cast<std::size_t>(to)].process->total.host_tgid;
+}
+
+/// Sorts the table again, and says how.
+void TopState::sort() {
+    sort_rows(table.processes, choices);
+    notice = fmt::format("sorted by {}{}", name(choices.order), choices.reversed ? ", reversed" : "");
 }
 
 /// The processes that share the mm of the selected one, as a sentence; empty if there are none.
 std::string TopState::shared_by_selected() const {
     const auto rows = listed();
     if (rows.empty()) return "";
-    const int pid = rows[rank(rows)]->total.tgid;
+    const int pid = rows[rank(rows)].process->total.tgid;
     for (const std::vector<int> &pids : sharing(table.processes)) {
         if (!std::binary_search(pids.begin(), pids.end(), pid)) continue;
         std::string line = shared_line(pids);
@@ -76,7 +75,7 @@ std::string TopState::shared_by_selected() const {
 std::optional<Intent> TopState::of_selected(bool live) {
     const auto rows = listed();
     if (rows.empty()) return std::nullopt;
-    const core::ProcessTotal &process = rows[rank(rows)]->total;
+    const core::ProcessTotal &process = rows[rank(rows)].process->total;
     selected = process.host_tgid;
     if (process.tgid == 0) {
         notice = "this process is not visible in rsslag's PID namespace";
@@ -90,7 +89,7 @@ TopScreen::TopScreen(std::chrono::milliseconds interval, TextStyle style, TopSor
     : state_(std::make_unique<TopState>()) {
     state_->interval = interval;
     state_->style = std::move(style);
-    state_->sort = sort;
+    state_->choices.order = order_of(sort);
 }
 TopScreen::~TopScreen() = default;
 TopScreen::TopScreen(TopScreen &&) noexcept = default;
@@ -99,7 +98,7 @@ TopScreen &TopScreen::operator=(TopScreen &&) noexcept = default;
 void TopScreen::take(TopTable table) {
     if (state_->paused) return;
     state_->table = std::move(table);
-    sort_top(state_->table.processes, state_->sort);
+    sort_rows(state_->table.processes, state_->choices);
 }
 
 void TopScreen::take(const ProcessReading &reading) {
@@ -124,8 +123,12 @@ std::optional<Intent> TopScreen::key(const Key &pressed) {
     TopState &state = *state_;
     state.notice.clear();
     if (state.filtering) {
-        if (edit_filter(state.filter, pressed)) state.filtering = false;
+        if (edit_filter(state.choices.filter, pressed)) state.filtering = false;
         state.selected.reset();
+        return std::nullopt;
+    }
+    if (state.chooser.open()) {
+        state.choose_column(pressed);
         return std::nullopt;
     }
     const Key key = known_key(pressed);
@@ -135,39 +138,43 @@ std::optional<Intent> TopScreen::key(const Key &pressed) {
     }
     const auto rows = state.listed();
     if (const auto by = match_move_of(key, state.rank(rows), rows.size())) {
-        if (state.filter.empty())
+        if (state.choices.filter.empty())
             state.notice = kNoFilter;
         else
             state.move(*by);
         return std::nullopt;
     }
-    switch (key.name) {
-        case Key::Name::Enter: return state.of_selected(true);
-        case Key::Name::Escape:
-            state.help = false;
-            state.filter.clear();
+    if (key.name == Key::Name::Enter) return state.of_selected(true);
+    if (key.name == Key::Name::Character) return state.character(key.character);
+    if (key.name == Key::Name::Escape) {
+        state.help = false;
+        state.choices.filter.clear();
+    }
+    return std::nullopt;
+}
+
+std::optional<Intent> TopState::character(char32_t key) {
+    switch (key) {
+        case U'q': return Quit{};
+        case U's':
+            choices.order = static_cast<TopOrder>((static_cast<int>(choices.order) + 1) % kTopOrders);
+            choices.reversed = false;
+            sort();
             break;
-        case Key::Name::Character:
-            switch (key.character) {
-                case U'q': return Quit{};
-                case U's':
-                    state.sort = static_cast<TopSort>((static_cast<int>(state.sort) + 1) % 4);
-                    sort_top(state.table.processes, state.sort);
-                    state.notice = fmt::format("sorted by {}", name(state.sort));
-                    break;
-                case U'/': state.filtering = true; break;
-                case U'w': return state.of_selected(false);
-                case U' ': state.paused = !state.paused; break;
-                case U'?': state.help = !state.help; break;
-                case U'y': return Copy{};
-                case U'r': state.notice = "open a process (Enter) to record it"; break;
-                case U'+':
-                case U'-':
-                    state.interval = stepped(state.interval, key.character == U'+');
-                    return SetInterval{state.interval};
-                default: break;
-            }
+        case U'S':
+            choices.reversed = !choices.reversed;
+            sort();
             break;
+        case U'v': choices.tree = !choices.tree; break;
+        case U'C': chooser.begin(); break;
+        case U'/': filtering = true; break;
+        case U'w': return of_selected(false);
+        case U' ': paused = !paused; break;
+        case U'?': help = !help; break;
+        case U'y': return Copy{};
+        case U'r': notice = "open a process (Enter) to record it"; break;
+        case U'+':
+        case U'-': interval = stepped(interval, key == U'+'); return SetInterval{interval};
         default: break;
     }
     return std::nullopt;
@@ -176,12 +183,13 @@ std::optional<Intent> TopScreen::key(const Key &pressed) {
 namespace {
 
 void draw_top_help(Grid &grid, int row, int rows) {
-    const std::array<const char *, 9> lines{
+    const std::array<const char *, 10> lines{
         " Keys",
         "   up/down j/k PgUp PgDn Home End   move         Enter  trace it live   Esc  back from there",
-        "   s  sort by lag, exact, cached, name           /  filter by name, command, user, cgroup or PID",
-        "   w  walk the page tables of the selected one   n N  next, previous row of the filter",
-        "   y  copy the row   space  pause   + -  interval   ? h F1  this help   q  quit",
+        "   s  sort by the next column   S  reversed      /  filter by name, command, user, cgroup or PID",
+        "   v  tree or flat   C  choose the columns       n N  next, previous row of the filter",
+        "   w  walk the page tables of the selected one   y  copy the row to the clipboard",
+        "   space  pause   + -  interval   ? h F1  this help   q  quit",
         " EXACT is what the process holds. LAG is the part of it that the flushed counters do not show.",
         " All of it comes from one pass of a BPF iterator: page tables are walked only on w.",
         " ~ the counters changed during the pass",
@@ -216,30 +224,70 @@ std::string top_sentence(const TopTable &table, const TextStyle &style, int widt
 namespace {
 
 using TopColumn = Column<TopCells, TopProcess>;
+constexpr std::string_view kCommand = "COMMAND";
 
-/// Those that fit. COMMAND gets the rest of the width. LAG is left out if it is CACHED of each process: it differs if a
-/// counter is below 0, which /proc shows as 0, or if stat shows the exact value.
-std::vector<TopColumn> columns_of(const TopState &state, const std::vector<const TopProcess *> &rows, int width) {
+/// The lines of the tree before a name.
+std::string branch_of(const TopCells &cells, const TopProcess &process) {
+    const auto found = cells.branches.find(process.total.host_tgid);
+    return found == cells.branches.end() ? "" : found->second;
+}
+
+std::vector<TopColumn> all_columns() {
     using All = const TopCells &;
     using One = const TopProcess &;
     std::vector<TopColumn> all = top_columns();
-    const bool lags = std::ranges::any_of(
-        rows, [](const TopProcess *process) { return process->lag() != process->total.cached.rss(); });
-    std::erase_if(all, [&](const TopColumn &column) {
-        return (column.heading == documents::kLagColumn && !lags && !rows.empty()) ||
-               (column.heading == documents::kWalkedColumn && state.walked.empty());
-    });
     all.push_back({{"USER", 9, 8, true}, [](All c, One p) { return core::printable(p.names.user, c.style.utf8); }});
     all.push_back(
         {{"CGROUP", 26, 9, true}, [](All c, One p) { return core::printable(p.names.cgroup, c.style.utf8); }});
-    all.push_back(
-        {{"COMMAND", 16, 7, true}, [](All c, One p) { return core::printable(p.names.command_line, c.style.utf8); }});
-    all = columns_within(width, std::move(all));
-    if (!all.empty() && all.back().heading == "COMMAND") all.back().width += std::max(0, width - width_of(all));
+    all.push_back({{kCommand, 16, 7, true},
+                   [](All c, One p) { return branch_of(c, p) + core::printable(p.names.command_line, c.style.utf8); }});
     return all;
 }
 
+/// Those that are not hidden and fit. COMMAND gets the rest of the width. LAG is left out if it is CACHED of each
+/// process: it differs if a counter is below 0, which /proc shows as 0, or if stat shows the exact value.
+std::vector<TopColumn> columns_of(const TopState &state, const std::vector<TopRow> &rows, int width) {
+    std::vector<TopColumn> all = all_columns();
+    const bool lags = std::ranges::any_of(
+        rows, [](const TopRow &row) { return row.process->lag() != row.process->total.cached.rss(); });
+    std::erase_if(all, [&](const TopColumn &column) {
+        return (column.heading == documents::kLagColumn && !lags && !rows.empty()) ||
+               (column.heading == documents::kWalkedColumn && state.walked.empty()) ||
+               state.choices.hidden.contains(column.heading);
+    });
+    all = columns_within(width, std::move(all));
+    if (!all.empty() && all.back().heading == kCommand) {
+        all.back().width += std::max(0, width - width_of(all));
+        return all;
+    }
+    const auto comm = std::ranges::find(all, documents::kCommColumn, &TopColumn::heading);
+    if (comm != all.end())
+        comm->cell = [](const TopCells &c, const TopProcess &p) {
+            return branch_of(c, p) + core::printable(p.total.comm, c.style.utf8);
+        };
+    return all;
+}
+
+/// The columns that can be hidden: all but PID, COMM and WALKED, which is there after a walk alone.
+std::vector<ChosenColumn> choice_of(const TopChoices &choices) {
+    std::vector<ChosenColumn> columns;
+    for (const TopColumn &column : all_columns()) {
+        const bool kept = column.heading == documents::kPidColumn || column.heading == documents::kCommColumn ||
+                          column.heading == documents::kWalkedColumn;
+        if (!kept) columns.push_back({column.heading, choices.hidden.contains(column.heading)});
+    }
+    return columns;
+}
+
 }  // namespace
+
+void TopState::choose_column(const Key &key) {
+    const std::vector<ChosenColumn> columns = choice_of(choices);
+    const auto chosen = chooser.key(key, columns.size());
+    if (!chosen) return;
+    const std::string_view heading = columns[*chosen].name;
+    if (choices.hidden.erase(heading) == 0) choices.hidden.insert(heading);
+}
 
 Grid TopScreen::draw(Size size) const {
     const TopState &state = *state_;
@@ -252,26 +300,33 @@ Grid TopScreen::draw(Size size) const {
                                      ? fmt::format("{} ms", state.interval.count())
                                      : fmt::format("{:.1f} s", static_cast<double>(state.interval.count()) / 1000.0);
     grid.fill(0, 0, width, U' ', Look::Heading);
-    grid.put(0, 0,
-             fitting({{0, " rsslag top"},
-                      {1, fmt::format("{} processes", thousands(table.processes.size()))},
-                      {2, fmt::format("by {}", name(state.sort))},
-                      {3, state.filter.empty()
-                              ? ""
-                              : fmt::format("filter \"{}\": {}", core::printable(state.filter, state.style.utf8),
-                                            thousands(listed.size()))},
-                      {7, "Linux " + core::printable(table.kernel, state.style.utf8)},
-                      {6, fmt::format("scheme {}", core::name(table.machine.scheme))},
-                      {4, (state.paused ? "PAUSED " : "") + interval},
-                      {5, local_clock(table.time)}},
-                     width - 1),
-             Look::Heading);
+    grid.put(
+        0, 0,
+        fitting({{0, " rsslag top"},
+                 {1, fmt::format("{} processes", thousands(table.processes.size()))},
+                 {2, fmt::format("by {}{}{}", name(state.choices.order), state.choices.reversed ? ", reversed" : "",
+                                 state.choices.tree ? ", as a tree" : "")},
+                 {3, state.choices.filter.empty()
+                         ? ""
+                         : fmt::format("filter \"{}\": {}", core::printable(state.choices.filter, state.style.utf8),
+                                       thousands(listed.size()))},
+                 {7, "Linux " + core::printable(table.kernel, state.style.utf8)},
+                 {6, fmt::format("scheme {}", core::name(table.machine.scheme))},
+                 {4, (state.paused ? "PAUSED " : "") + interval},
+                 {5, local_clock(table.time)}},
+                width - 1),
+        Look::Heading);
     grid.put(1, 0, top_sentence(table, state.style, width - 1), Look::Bold);
     const Area area{3, 0, std::max(rows - 5, 1), width};  // the last two rows: a blank one and the keys
     const Window window = window_of(listed.size(), static_cast<std::size_t>(area.rows - 1), state.rank(listed));
-    draw_columns(grid, area, columns_of(state, listed, width),
-                 TopCells{state.style, table.machine.page_size, state.walked}, state.help ? Window{} : window,
-                 [&](std::size_t rank) -> const TopProcess & { return *listed[rank]; });
+    TopCells cells{state.style, table.machine.page_size, state.walked, {}};
+    for (const TopRow &row : listed)
+        if (!row.branch.empty()) cells.branches.emplace(row.process->total.host_tgid, row.branch);
+    if (state.chooser.open())
+        state.chooser.draw(grid, area, choice_of(state.choices));
+    else
+        draw_columns(grid, area, columns_of(state, listed, width), cells, state.help ? Window{} : window,
+                     [&](std::size_t rank) -> const TopProcess & { return *listed[rank].process; });
     if (state.help) draw_top_help(grid, area.row, rows - 5);
     if (!state.notice.empty()) {
         grid.put(2, 0, " " + state.notice, Look::Bold);
@@ -289,7 +344,7 @@ Grid TopScreen::draw(Size size) const {
     if (state.filtering) {
         grid.put(rows - 1, 0,
                  fmt::format(" filter by name, command, user, cgroup or PID: {}_   Enter keeps it, Esc drops it",
-                             core::printable(state.filter, state.style.utf8)),
+                             core::printable(state.choices.filter, state.style.utf8)),
                  Look::Bold);
     } else {
         const std::string enter = glyphs(state.style.utf8).enter;
@@ -299,9 +354,11 @@ Grid TopScreen::draw(Size size) const {
                           {3, "s sort"},
                           {4, "/ filter"},
                           {2, enter + " live"},
-                          {5, "w walk"},
-                          {6, "space pause"},
-                          {7, "+- interval"}},
+                          {5, "v tree"},
+                          {6, "C columns"},
+                          {7, "w walk"},
+                          {8, "space pause"},
+                          {9, "+- interval"}},
                          width));
     }
     return grid;

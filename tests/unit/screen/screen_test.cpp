@@ -4,7 +4,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "screens.h"
 
@@ -458,6 +462,110 @@ TEST_F(Screens, ShowWhoRunsAProcessIfThereIsRoom) {
         EXPECT_TRUE(contains(text, "127 daemon-27")) << text;
     }
     EXPECT_TRUE(contains(filtered("root"), "filter \"root\": 16 ")) << filtered("root");
+}
+
+/// The rows of the table, without the selection's mark.
+std::vector<std::string> rows_of_top(const TopScreen &screen, int columns) {
+    const Grid grid = screen.draw({12, columns});
+    std::vector<std::string> rows;
+    for (int i = 4; i < 9; ++i)
+        if (std::string row = grid.row_text(i); contains(row, "daemon-")) rows.push_back(std::move(row));
+    return rows;
+}
+
+TEST_F(Screens, ShowTheProcessesOfTopAsATree) {
+    TopTable table = test::top_table(5);
+    const std::array<int, 5> parents{1, 10'100, 10'100, 10'102, 0};
+    for (std::size_t i = 0; i < parents.size(); ++i) {
+        core::ProcessTotal &total = table.processes[i].total;
+        total.host_ppid = parents[i];
+        total.flushed = test::members(0, 1000 * (static_cast<int>(i) + 1));
+    }
+    TopScreen screen(milliseconds(1000), {}, TopSort::Exact);
+    screen.take(table);
+    screen.key({Key::Name::Character, U'v'});
+    EXPECT_TRUE(contains(screen.draw({12, 200}).text(), "by exact, as a tree"));
+    const auto wide = rows_of_top(screen, 200);
+    const std::array<const char *, 5> commands{" /usr/sbin/daemon-04", " /usr/sbin/daemon-00",
+                                               " \u251C /usr/sbin/daemon-02", " \u2502 \u2514 /usr/sbin/daemon-03",
+                                               " \u2514 /usr/sbin/daemon-01"};
+    ASSERT_EQ(wide.size(), commands.size());
+    for (std::size_t i = 0; i < commands.size(); ++i)
+        EXPECT_TRUE(contains(wide[i], commands[i])) << wide[i];
+    const auto narrow = rows_of_top(screen, 60);
+    ASSERT_EQ(narrow.size(), commands.size());
+    EXPECT_TRUE(contains(narrow[3], " \u2502 \u2514 daemon-03")) << "without COMMAND: " << narrow[3];
+    screen.key({Key::Name::Character, U'j'});
+    screen.key({Key::Name::Character, U'j'});
+    EXPECT_EQ(std::get<OpenLive>(screen.key({Key::Name::Enter}).value()).pid, 102) << "the third row";
+    for (const char c : std::string("\x2F"
+                                    "daemon-03"))
+        screen.key({Key::Name::Character, static_cast<char32_t>(c)});
+    EXPECT_FALSE(contains(rows_of_top(screen, 200).at(0), "\u2514")) << "its parents do not match the filter";
+}
+
+TEST_F(Screens, SortTopByEachColumn) {
+    TopTable table = test::top_table(5);
+    for (std::size_t i = 0; i < 5; ++i) {
+        table.processes[i].total.cachers = static_cast<int>(7 * i % 5);
+        table.processes[i].names = {fmt::format("user{}", 3 * i % 5), fmt::format("/{}", 2 * i % 5),
+                                    fmt::format("/{}", 4 * i % 5)};
+        table.processes[i].total.host_tgid = 10'000 + static_cast<int>(i * 3 % 5);
+    }
+    TopScreen screen(milliseconds(1000), {}, TopSort::Name);
+    screen.take(table);
+    const auto order = [&screen] {
+        std::string digits;
+        for (const std::string &row : rows_of_top(screen, 200))
+            digits += row[row.find("daemon-0") + 8];
+        return digits;
+    };
+    const auto key = [&screen](char c) { screen.key({Key::Name::Character, static_cast<char32_t>(c)}); };
+    EXPECT_EQ(order(), "01234");
+    key('S');
+    EXPECT_EQ(order(), "43210");
+    EXPECT_TRUE(contains(screen.draw({12, 200}).text(), "by name, reversed"));
+    const std::vector<std::pair<const char *, const char *>> expected{
+        {"lag %", ""},     {"stat", ""},        {"tasks", "32104"},   {"cachers", "24130"}, {"PID", "02413"},
+        {"user", "02413"}, {"cgroup", "03142"}, {"command", "04321"}, {"lag", ""},          {"exact", ""}};
+    for (const auto &[name, digits] : expected) {
+        key('s');
+        EXPECT_TRUE(contains(screen.draw({12, 200}).text(), fmt::format("sorted by {} ", name))) << name;
+        if (digits[0] != 0) {
+            EXPECT_EQ(order(), digits) << name;
+        }
+        const std::string down = order();
+        key('S');
+        key('S');
+        EXPECT_EQ(order(), down) << name;
+    }
+}
+
+TEST_F(Screens, HideColumnsOfTop) {
+    TopScreen screen(milliseconds(1000), {}, TopSort::Lag);
+    screen.take(test::top_table());
+    const auto heading = [&screen] { return screen.draw({24, 200}).row_text(3); };
+    EXPECT_TRUE(contains(heading(), "LAG kB"));
+    const auto key = [&screen](char c) { screen.key({Key::Name::Character, static_cast<char32_t>(c)}); };
+    key('C');
+    EXPECT_TRUE(contains(screen.draw({24, 200}).text(), "[x] LAG %"));
+    key(' ');
+    key('j');
+    screen.key({Key::Name::Enter});
+    EXPECT_TRUE(contains(screen.draw({24, 200}).text(), "[ ] LAG %"));
+    screen.key({Key::Name::Escape});
+    EXPECT_FALSE(contains(heading(), "LAG")) << heading();
+    EXPECT_TRUE(contains(heading(), "EXACT"));
+    key('C');
+    screen.key({Key::Name::End});
+    key(' ');
+    key('C');
+    EXPECT_FALSE(contains(heading(), "COMMAND")) << "the last one; Home and End move in the list";
+    key('C');
+    screen.key({Key::Name::Home});
+    key(' ');
+    screen.key({Key::Name::Escape});
+    EXPECT_TRUE(contains(heading(), "LAG kB")) << "shown again";
 }
 
 TEST_F(Screens, HaveALagColumnIfLagIsNotCached) {

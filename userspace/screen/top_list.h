@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The rows of the screen of top, in the order in which they are drawn.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "documents/top.h"
+#include "screen/screen.h"
+
+namespace rsslag::screen {
+
+/// The keys of `s`, in this order: sizes and numbers of tasks descending, names and PIDs ascending.
+enum class TopOrder : std::uint8_t {
+    Lag,
+    Exact,
+    Cached,
+    Name,
+    LagPercent,
+    Stat,
+    Tasks,
+    Cachers,
+    Pid,
+    User,
+    Cgroup,
+    Command
+};
+inline constexpr int kTopOrders = 12;
+
+TopOrder order_of(TopSort sort);
+std::string_view name(TopOrder order);
+
+/// The user's choices in the list.
+struct TopChoices {
+    TopOrder order = TopOrder::Lag;
+    bool reversed = false;
+    bool tree = false;
+    std::string filter;
+    std::set<std::string_view> hidden;  ///< headings of columns
+};
+
+struct TopRow {
+    const TopProcess *process = nullptr;  ///< of the table
+    std::string branch;                   ///< the lines of the tree before the name
+};
+
+void sort_rows(std::vector<TopProcess> &processes, const TopChoices &choices);
+
+/// The rows of a sorted table that match the filter.
+std::vector<TopRow> rows_of(const TopTable &table, const TopChoices &choices, bool utf8);
+
+}  // namespace rsslag::screen
