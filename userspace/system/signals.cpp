@@ -24,6 +24,7 @@ StopSignals::StopSignals(int interrupts) : interrupts_left_(interrupts) {
         sigaddset(&set, signal);
     sigprocmask(SIG_BLOCK, &set, nullptr);
     fd_ = procfs::Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!fd_.open()) sigprocmask(SIG_UNBLOCK, &set, nullptr);  // then a signal ends rsslag at once
     current = this;
     core::must_stop = [] { return current->stop_requested(); };
 }
