@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which pages of file mappings are the same pages, with and without frame numbers. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "procfs/memory_map.h"
+
+namespace rsslag::procfs {
+
+using FileRange = std::pair<std::uint64_t, std::uint64_t>;
+
+/// A mapped range of a file, as offsets in kB. A locked range has no clean pages.
+struct MappedPart {
+    const Mapping *mapping = nullptr;
+    std::uint64_t begin = 0, end = 0;
+    std::uint64_t clean = 0, dirty = 0;
+    bool locked = false, locked_whole = false;
+};
+using MappedParts = std::vector<MappedPart>;
+
+/// A page of a file that a part has.
+struct Held {
+    std::uint64_t offset = 0;  ///< in the file, in bytes
+    std::size_t part = 0;
+    std::uint64_t number = 0;  ///< of the page: its frame, or what PageNumbers assigns
+    bool exclusive = false;
+};
+
+/// The pages of the parts in `ranges`, which ascend. nullopt if pagemap cannot be read.
+std::optional<std::vector<Held>> pages_in(const std::vector<FileRange> &ranges, const MappedParts &parts,
+                                          const FilePages &pages);
+
+/// Identifies the file of a mapping, so that equal ids mean equal pages. nullopt: smaps does not show that.
+std::optional<std::string> file_id(const Mapping &mapping, const Devices &devices);
+
+/// Numbers pages whose frames are not known: two pages of one number are the same.
+class PageNumbers {
+  public:
+    PageNumbers(const MappedParts &parts, const Devices &devices, const FilePages &pages);
+
+    /// Part `part` is of the same file as the part with this index. The index is that of one of them.
+    std::size_t root(std::size_t part) const;
+
+    /// Whether no two parts with different roots may show the same page.
+    bool knows_all() const;
+
+    /// Numbers the pages that have no frame number. Returns false if pages with different numbers may be the same.
+    /// Sorts `held` by offset.
+    bool assign(std::vector<Held> &held);
+
+  private:
+    using Holder = std::pair<std::size_t, std::size_t>;  ///< the root of a file, a part of it that has the page
+    using Holders = std::map<std::size_t, std::size_t>;  ///< as Holder
+
+    void unite_by_frame(std::span<const Held> pages);
+    void assign_at_one_offset(std::span<Held> pages);
+    bool has_pmd(std::size_t part) const;
+    bool is_open(std::size_t a, std::size_t b) const;
+    std::vector<Holder> in_order(const Holders &holders) const;
+    void settle(Holders holders, std::uint64_t offset);
+    std::set<std::uint64_t> to_ask(const Holders &holders, std::uint64_t offset) const;
+    bool would_be_seen(std::size_t part, std::uint64_t offset) const;
+    void unite(Holders &holders, const std::set<std::uint64_t> &mappers);
+    void drop_united(Holders &holders) const;
+
+    const MappedParts &parts_;
+    const Devices &devices_;
+    const FilePages &pages_;
+    std::vector<std::size_t> parent_;  ///< of each part: a part of the same file; a root is its own
+    std::set<std::pair<std::size_t, std::size_t>> different_;  ///< roots
+    std::set<std::size_t> refused_;                            ///< parts whose file cannot be opened
+    std::uint64_t next_ = 0;
+    bool certain_ = true;
+};
+
+}  // namespace rsslag::procfs
