@@ -54,6 +54,21 @@ print('ready', flush=True)
 sys.stdin.read()
 """
 
+DROPS_PAGES = """
+import mmap, sys, threading
+kept = []
+for path in sys.argv[1:]:
+    with open(path, 'rb') as file:
+        kept.append(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))
+    kept[-1][::mmap.PAGESIZE]
+print('ready', flush=True)
+ended = threading.Event()
+threading.Thread(target=lambda: (sys.stdin.read(), ended.set())).start()
+while not ended.is_set():
+    kept[-1].madvise(mmap.MADV_DONTNEED)
+    kept[-1][::mmap.PAGESIZE]
+"""
+
 
 def sums(test, pid, ran_by=rsslag):
     ran = ran_by('maps', '--json', str(pid))
@@ -223,6 +238,17 @@ class Files(unittest.TestCase):
         self.assertAlmostEqual(told['droppable_file_kb'] - usual, FILE // 1024, delta=SLACK_KB)
         if huge == 0:
             self.skipTest('this kernel made no huge pages of the file')
+
+    @contract.needs_root
+    @unittest.skipUnless(os.access(PYTHON, os.X_OK), f'there is no {PYTHON}, which every user may read')
+    def test_a_file_counts_once_or_is_marked_while_a_mapping_of_it_is_dropped(self):
+        with self.overlay(), self.mapped_by_nobody() as pid:
+            usual = sums(self, pid, contract.as_nobody)['droppable_file_kb']
+        with self.overlay(), self.mapped_by_nobody(self.path, self.other_path, program=DROPS_PAGES) as pid:
+            for _ in range(30):
+                told = sums(self, pid, contract.as_nobody)
+                if told['droppable_each_once']:
+                    self.assertLessEqual(told['droppable_file_kb'] - usual, FILE // 1024 + SLACK_KB)
 
     @contextlib.contextmanager
     def upper(self):

@@ -136,7 +136,7 @@ class FilePagesReader {
         return {page_size_,
                 [this](std::uint64_t start, std::uint64_t end, const auto &found) { return read(start, end, found); },
                 [this](const procfs::Mapping &mapping, const auto &offsets) { return mappers_.find(mapping, offsets); },
-                pmd_bytes()};
+                pmd_bytes(), [this] { return faults(); }};
     }
 
   private:
@@ -149,6 +149,13 @@ class FilePagesReader {
         });
         if (stop && *stop == procfs::PageStop::Limit) budget_ = std::exchange(reserve_, {.entries_left = 0});
         return stop && *stop == procfs::PageStop::Done;
+    }
+
+    /// The kernel counts a fault after it has set the entry of the page (mm/memory.c mm_account_fault()).
+    std::optional<std::uint64_t> faults() const {
+        const auto stat = process_.stat();
+        if (!stat) return std::nullopt;
+        return stat->min_flt + stat->maj_flt;
     }
 
     const procfs::Process &process_;

@@ -165,10 +165,10 @@ std::optional<Clean> most_by_file(const MappedParts &parts, const Devices &devic
     for (const MappedPart &part : parts)
         if (sample.empty() || sample.back().second <= part.begin)
             sample.emplace_back(part.begin, part.begin + kSampleKb);
-    auto held = pages_in(sample, parts, pages);
-    if (!held) return std::nullopt;
+    auto read = pages_in(sample, parts, pages, false);
+    if (!read) return std::nullopt;
     PageNumbers numbers(parts, devices, pages);
-    numbers.assign(*held);
+    numbers.assign(*read);
     return Clean{most_of_files(parts, numbers), numbers.knows_all()};
 }
 
@@ -182,12 +182,12 @@ std::optional<Clean> clean_pages(MappedParts &parts, const Devices &devices, con
     const std::uint64_t sum = sum_of_clean(parts);
     const std::vector<FileRange> twice = covered_twice(parts);
     if (twice.empty()) return Clean{one_file ? std::min(most_pages(parts), sum) : sum};
-    auto held = pages_in(twice, parts, pages);
-    if (!held) return one_file ? Clean{most_pages(parts)} : most_by_file(parts, devices, pages);
-    const bool changed = some_are_gone(*held, twice, parts, pages.page_size);  // and are in the sum nevertheless
+    auto read = pages_in(twice, parts, pages, one_file);
+    if (!read) return one_file ? Clean{most_pages(parts)} : most_by_file(parts, devices, pages);
+    const bool changed = some_are_gone(read->held, twice, parts, pages.page_size);  // and are in the sum nevertheless
     PageNumbers numbers(parts, devices, pages);
-    const bool certain = numbers.assign(*held) && (!changed || numbers.knows_all());
-    const std::uint64_t once = sum - std::min(sum, counted_again(*held, parts, pages.page_size));
+    const bool certain = numbers.assign(*read) && (!changed || numbers.knows_all());
+    const std::uint64_t once = sum - std::min(sum, counted_again(read->held, parts, pages.page_size));
     return Clean{std::min(most_of_files(parts, numbers), once), certain};
 }
 

@@ -157,6 +157,8 @@ struct FilePages {
         mappers{};
     /// What one entry of a page middle directory (PMD) maps, in bytes. 0: this kernel has no such entries.
     std::uint64_t pmd_bytes = 0;
+    /// How many page faults the process has had. nullopt if that cannot be read.
+    std::function<std::optional<std::uint64_t>()> faults{};
 };
 
 /// The sums over the mappings of a process. `pages` is used for file ranges that are mapped more than once.

@@ -2,12 +2,65 @@
 #include "procfs/page_numbers.h"
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 #include <unordered_map>
 
 namespace rsslag::procfs {
 
 namespace {
+
+/// How often to read or ask again while the process has page faults. A process that drops and maps the same page
+/// without pause would have to do so at the right moment each time to go unseen.
+constexpr int kTimes = 5;
+
+/// nullopt if the page faults of the process are not known.
+std::optional<std::uint64_t> faults_of(const FilePages &pages) {
+    return pages.faults ? pages.faults() : std::nullopt;
+}
+
+/// Without a page fault, a page that is absent in one reading is absent in all later ones.
+bool had_no_faults_since(const std::optional<std::uint64_t> &before, const FilePages &pages) {
+    return before && faults_of(pages) == before;
+}
+
+/// Visits the pages of the parts in `ranges`, by part, then by offset. Returns false if pagemap cannot be read.
+bool visit(const std::vector<FileRange> &ranges, const MappedParts &parts, const FilePages &pages,
+           const std::function<void(const Held &page)> &found) {
+    if (!pages.visit) return false;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const MappedPart &part = parts[i];
+        const std::uint64_t start = part.mapping->start;
+        auto range = std::ranges::upper_bound(ranges, part.begin, {}, &FileRange::second);
+        for (; range != ranges.end() && range->first < part.end; ++range) {
+            const std::uint64_t from = start + (std::max(range->first, part.begin) - part.begin) * 1024;
+            const std::uint64_t to = start + (std::min(range->second, part.end) - part.begin) * 1024;
+            const bool read = pages.visit(from, to, [&](const FilePages::Page &page) {
+                found({part.begin * 1024 + (page.address - start), i, page.frame, page.exclusive});
+            });
+            if (!read) return false;
+        }
+    }
+    return true;
+}
+
+/// Reads the pages again, and adds the parts that changed to `changed`. A page that was added is no change. Returns
+/// false if pagemap cannot be read.
+bool find_changes(const std::vector<Held> &held, const std::vector<FileRange> &ranges, const MappedParts &parts,
+                  const FilePages &pages, std::set<std::size_t> &changed) {
+    const auto place = [](const Held &page) { return std::pair(page.part, page.offset); };
+    auto expected = held.begin();
+    const bool read = visit(ranges, parts, pages, [&](const Held &now) {
+        for (; expected != held.end() && place(*expected) < place(now); ++expected)
+            changed.insert(expected->part);
+        if (expected == held.end() || place(*expected) != place(now)) return;
+        if (expected->exclusive != now.exclusive) changed.insert(now.part);
+        ++expected;
+    });
+    for (; expected != held.end(); ++expected)
+        changed.insert(expected->part);
+    return read;
+}
 
 /// Whether the mappings, which have different ids, may show the same pages.
 bool may_be_same(const Mapping &a, const Mapping &b, const Devices &devices) {
@@ -17,24 +70,26 @@ bool may_be_same(const Mapping &a, const Mapping &b, const Devices &devices) {
 
 }  // namespace
 
-std::optional<std::vector<Held>> pages_in(const std::vector<FileRange> &ranges, const MappedParts &parts,
-                                          const FilePages &pages) {
-    if (!pages.visit) return std::nullopt;
-    std::vector<Held> held;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        const MappedPart &part = parts[i];
-        const std::uint64_t start = part.mapping->start;
-        auto range = std::ranges::upper_bound(ranges, part.begin, {}, &FileRange::second);
-        for (; range != ranges.end() && range->first < part.end; ++range) {
-            const std::uint64_t from = start + (std::max(range->first, part.begin) - part.begin) * 1024;
-            const std::uint64_t to = start + (std::min(range->second, part.end) - part.begin) * 1024;
-            const bool read = pages.visit(from, to, [&](const FilePages::Page &page) {
-                held.push_back({part.begin * 1024 + (page.address - start), i, page.frame, page.exclusive});
-            });
-            if (!read) return std::nullopt;
+std::optional<HeldPages> pages_in(const std::vector<FileRange> &ranges, const MappedParts &parts,
+                                  const FilePages &pages, bool one_file) {
+    HeldPages result;
+    std::vector<Held> &held = result.held;
+    const auto faults = faults_of(pages);
+    if (!visit(ranges, parts, pages, [&](const Held &page) { held.push_back(page); })) return std::nullopt;
+    const auto is_mapped_once = [](const Held &page) { return page.number == 0 && page.exclusive; };
+    if (one_file || std::ranges::none_of(held, is_mapped_once)) return result;
+    std::set<std::size_t> changed;
+    for (int i = 1; i < kTimes; ++i) {
+        if (!find_changes(held, ranges, parts, pages, changed)) {
+            result.changed.assign(parts.size(), true);
+            return result;
         }
+        if (had_no_faults_since(faults, pages)) break;
     }
-    return held;
+    if (!changed.empty()) result.changed.resize(parts.size());
+    for (const std::size_t part : changed)
+        result.changed[part] = true;
+    return result;
 }
 
 std::optional<std::string> file_id(const Mapping &mapping, const Devices &devices) {
@@ -73,11 +128,12 @@ bool PageNumbers::knows_all() const {
     return true;
 }
 
-bool PageNumbers::assign(std::vector<Held> &held) {
+bool PageNumbers::assign(HeldPages &read) {
+    std::vector<Held> &held = read.held;
     std::ranges::sort(held, {}, [](const Held &page) { return std::pair(page.offset, page.part); });
     for (auto begin = held.begin(); begin != held.end();) {
         const auto end = std::find_if(begin, held.end(), [&](const Held &page) { return page.offset > begin->offset; });
-        assign_at_one_offset({begin, end});
+        assign_at_one_offset({begin, end}, read.changed);
         begin = end;
     }
     return certain_;
@@ -94,11 +150,13 @@ void PageNumbers::unite_by_frame(std::span<const Held> pages) {
         unite(holders, of_frame);
 }
 
-void PageNumbers::assign_at_one_offset(std::span<Held> pages) {
+void PageNumbers::assign_at_one_offset(std::span<Held> pages, const std::vector<bool> &changed) {
     if (pages.front().number != 0) return unite_by_frame(pages);
+    const bool is_steady =
+        changed.empty() || std::ranges::none_of(pages, [&](const Held &page) { return changed[page.part]; });
     Holders holders;  // a page that is mapped only once is not that of another mapping
     for (const Held &page : pages)
-        if (!page.exclusive || has_pmd(page.part)) holders.emplace(root(page.part), page.part);
+        if (!is_steady || !page.exclusive || has_pmd(page.part)) holders.emplace(root(page.part), page.part);
     if (holders.size() > 1) settle(std::move(holders), pages.front().offset);
     std::unordered_map<std::size_t, std::uint64_t> numbers;
     for (Held &page : pages)
@@ -140,19 +198,39 @@ void PageNumbers::settle(Holders holders, std::uint64_t offset) {
         if (!holders.contains(asked.first) || !is_open_with_any(asked)) continue;
         const Mapping &mapping = *parts_[asked.second].mapping;
         if (devices_.fuse.contains(mapping.device) || refused_.contains(asked.second)) continue;
-        const auto mappers = pages_.mappers ? pages_.mappers(mapping, to_ask(holders, offset)) : std::nullopt;
+        const auto mappers = ask(mapping, holders, offset);
         if (!mappers) {
             refused_.insert(asked.second);
             continue;
         }
         Holders seen = holders;
-        std::erase_if(seen, [&](const auto &holder) {
-            return !mappers->contains(parts_[holder.second].mapping->start) && !would_be_seen(holder.second, offset);
-        });
-        unite(seen, *mappers);
+        std::erase_if(seen, [&](const auto &holder) { return mappers->unseen.contains(holder.second); });
+        unite(seen, mappers->addresses);
         drop_united(holders);
     }
     certain_ = certain_ && std::ranges::none_of(holders, is_open_with_any);
+}
+
+/// Asks again if a part did not seem to have the page, while the process had page faults: it may have dropped the page
+/// just then. nullopt as FilePages::mappers.
+std::optional<PageNumbers::Mappers> PageNumbers::ask(const Mapping &mapping, const Holders &holders,
+                                                     std::uint64_t offset) const {
+    if (!pages_.mappers) return std::nullopt;
+    Mappers all;
+    for (int i = 0; i < kTimes; ++i) {
+        const auto faults = faults_of(pages_);
+        const auto found = pages_.mappers(mapping, to_ask(holders, offset));
+        if (!found) return std::nullopt;
+        all.addresses.insert(found->begin(), found->end());
+        for (const auto &[file, part] : holders)
+            if (!found->contains(parts_[part].mapping->start) && !would_be_seen(part, offset)) all.unseen.insert(part);
+        const auto has_it = [&](const auto &holder) {
+            return all.addresses.contains(parts_[holder.second].mapping->start);
+        };
+        if (std::ranges::all_of(holders, has_it) || had_no_faults_since(faults, pages_)) break;
+    }
+    std::erase_if(all.unseen, [&](std::size_t part) { return all.addresses.contains(parts_[part].mapping->start); });
+    return all;
 }
 
 /// The offsets where a mapping that has the page at `offset` is seen, by whatever entry it has the page.

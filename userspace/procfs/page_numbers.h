@@ -35,9 +35,19 @@ struct Held {
     bool exclusive = false;
 };
 
-/// The pages of the parts in `ranges`, which ascend. nullopt if pagemap cannot be read.
-std::optional<std::vector<Held>> pages_in(const std::vector<FileRange> &ranges, const MappedParts &parts,
-                                          const FilePages &pages);
+/// The pages of some parts.
+struct HeldPages {
+    std::vector<Held> held;
+    /// By part: it lost pages between readings, or one of its pages was mapped once in one reading and more often in
+    /// another. Empty if no part did. Held::exclusive of such a part proves nothing: if a process drops a page of one
+    /// mapping and maps it again while another mapping is read, the page is mapped once in both.
+    std::vector<bool> changed;
+};
+
+/// The pages of the parts in `ranges`, which ascend. nullopt if pagemap cannot be read. Reads them again to find those
+/// that change, unless all parts are of one file.
+std::optional<HeldPages> pages_in(const std::vector<FileRange> &ranges, const MappedParts &parts,
+                                  const FilePages &pages, bool one_file);
 
 /// Identifies the file of a mapping, so that equal ids mean equal pages. nullopt: smaps does not show that.
 std::optional<std::string> file_id(const Mapping &mapping, const Devices &devices);
@@ -54,19 +64,26 @@ class PageNumbers {
     bool knows_all() const;
 
     /// Numbers the pages that have no frame number. Returns false if pages with different numbers may be the same.
-    /// Sorts `held` by offset.
-    bool assign(std::vector<Held> &held);
+    /// Sorts the pages by offset.
+    bool assign(HeldPages &read);
 
   private:
     using Holder = std::pair<std::size_t, std::size_t>;  ///< the root of a file, a part of it that has the page
     using Holders = std::map<std::size_t, std::size_t>;  ///< as Holder
 
+    /// The result of a question.
+    struct Mappers {
+        std::set<std::uint64_t> addresses;  ///< of the mappings that have the page
+        std::set<std::size_t> unseen;       ///< parts that may have had the page without being seen
+    };
+
     void unite_by_frame(std::span<const Held> pages);
-    void assign_at_one_offset(std::span<Held> pages);
+    void assign_at_one_offset(std::span<Held> pages, const std::vector<bool> &changed);
     bool has_pmd(std::size_t part) const;
     bool is_open(std::size_t a, std::size_t b) const;
     std::vector<Holder> in_order(const Holders &holders) const;
     void settle(Holders holders, std::uint64_t offset);
+    std::optional<Mappers> ask(const Mapping &mapping, const Holders &holders, std::uint64_t offset) const;
     std::set<std::uint64_t> to_ask(const Holders &holders, std::uint64_t offset) const;
     bool would_be_seen(std::size_t part, std::uint64_t offset) const;
     void unite(Holders &holders, const std::set<std::uint64_t> &mappers);

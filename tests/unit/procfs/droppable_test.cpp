@@ -181,7 +181,8 @@ class Unnumbered {
         bool by_others = false;                ///< another process maps the file, too
         int opened_as = -1;                    ///< the file that its path leads to now; -1: still the same
         std::uint64_t present_kb = 1'000'000;  ///< from its beginning
-        bool lost = false;  ///< reclaim takes its pages after they were read, before mappers() is called
+        bool lost = false;        ///< reclaim takes its pages after they were read, before mappers() is called
+        std::set<int> dropped{};  ///< steps in which it has no page; a step is a reading of pages or a question
     };
 
     Shown &add(int file, const Resident &like) {
@@ -191,12 +192,14 @@ class Unnumbered {
     }
     Droppable count(const Devices &devices) {
         asked = 0;
+        step_ = 0;
         std::vector<Mapping> mappings;
         for (const Shown &shown : all_)
             mappings.push_back(shown.mapping);
         const auto visit = [&](std::uint64_t start, std::uint64_t end, const FilePages::Found &found) {
             const Shown &shown = at(start);
-            if (shown.lost && asked > 0) return read;
+            ++step_;
+            if ((shown.lost && asked > 0) || shown.dropped.contains(step_)) return read;
             end = std::min(end, shown.mapping.start + shown.present_kb * 1024);
             for (std::uint64_t page = start; page < end; page += 4096) {
                 if (entries-- == 0) return entries = std::exchange(reserve, 0), false;
@@ -210,11 +213,12 @@ class Unnumbered {
         const auto ask = [&](const Mapping &mapping,
                              const std::set<std::uint64_t> &offsets) -> std::optional<std::set<std::uint64_t>> {
             ++asked;
+            ++step_;
             const Shown &shown = at(mapping.start);
             if (!shown.can_be_opened) return std::nullopt;
             return mappers(shown.opened_as < 0 ? shown.file : shown.opened_as, offsets);
         };
-        return droppable(mappings, devices, {{4096}, visit, ask, pmd_bytes});
+        return droppable(mappings, devices, {{4096}, visit, ask, pmd_bytes, [&] { return faults(); }});
     }
 
     static constexpr std::uint64_t kPmd = 65536;
@@ -223,9 +227,17 @@ class Unnumbered {
     int asked = 0;
     bool read = true;
     bool numbered = false;
+    bool busy = false;                                  ///< the process has page faults all the time
     std::int64_t entries = 1'000'000, reserve = 1'000;  ///< of pagemap, that may be read
 
   private:
+    std::uint64_t faults() const {
+        std::uint64_t sum = busy ? static_cast<std::uint64_t>(++other_faults_) : 0;
+        for (const Shown &shown : all_)
+            sum += static_cast<std::uint64_t>(std::ranges::count_if(
+                shown.dropped, [&](int step) { return step < step_ && !shown.dropped.contains(step + 1); }));
+        return sum;
+    }
     static std::uint64_t offset_of(const Mapping &mapping, std::uint64_t page) {
         return mapping.offset + (page - mapping.start);
     }
@@ -250,12 +262,15 @@ class Unnumbered {
         std::set<std::uint64_t> found;
         for (const Shown &shown : all_) {
             const std::uint64_t begin = shown.mapping.offset;
-            if (shown.file == file && offset >= begin && offset < end_of(shown.mapping))
+            if (shown.file == file && offset >= begin && offset < end_of(shown.mapping) &&
+                !shown.dropped.contains(step_))
                 found.insert(shown.mapping.start);
         }
         return found;
     }
     std::deque<Shown> all_;
+    int step_ = 0;
+    mutable int other_faults_ = 0;
 };
 
 constexpr const char *kOverlay = "00:40";
@@ -386,6 +401,59 @@ TEST(Droppable, IsAtMostTheFileIfItsPagesGoMeanwhile) {
         dropped.add(1, {"/below/f", 0, 400, 400});
         dropped.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99}).present_kb = 0;
         expect(dropped, 800, false, "no page shows whether this is the same file");
+    }
+}
+
+TEST(Droppable, DoesNotBelieveThatAPageIsMappedOnceIfAnotherMappingDropsIt) {
+    for (const std::size_t dropping : {0U, 1U}) {
+        for (const std::set<int> &when : {std::set<int>{1}, {2}, {1, 3}, {2, 4}, {2, 3, 6}}) {
+            Unnumbered process;
+            const std::array<Unnumbered::Shown *, 2> both{
+                &process.add(1, {"/below/f", 0, 400, 400}),
+                &process.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99})};
+            both[dropping]->dropped = when;
+            const Droppable found = process.count(with_overlay());
+            EXPECT_TRUE(found.file == Kilobytes{400} || !found.each_once)
+                << dropping << ' ' << testing::PrintToString(when);
+        }
+    }
+    Unnumbered process;
+    process.add(1, {"/below/f", 0, 400, 400}).dropped = {1};
+    process.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99});
+    expect(process, 400, true, "the file in the overlay is read first, and the other is back then");
+    process.entries = 200;
+    expect(process, 400, true, "there are too many pages to read them again");
+}
+
+TEST(Droppable, AsksAgainIfAMappingMayHaveDroppedThePageMeanwhile) {
+    constexpr int kQuestion = 3;  // after two readings
+    Unnumbered process;
+    process.add(1, {"/below/f", 0, 400, 400}).by_others = true;
+    Unnumbered::Shown &other = process.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99});
+    other.by_others = true;
+    other.dropped = {kQuestion};
+    expect(process, 400, true, "it has the page when the second question is asked");
+    EXPECT_EQ(process.asked, 2);
+    process.busy = true;
+    other.dropped = {};
+    expect(process, 400, true, "the first answer shows both");
+    EXPECT_EQ(process.asked, 1);
+    other.file = 2;
+    expect(process, 800, true, "no answer shows both");
+    EXPECT_EQ(process.asked, 5);
+    process.busy = false;
+    expect(process, 800, true, "without page faults the first answer is right");
+    EXPECT_EQ(process.asked, 1);
+}
+
+TEST(Droppable, ReadsPagesAgainThatAreMappedOnce) {
+    for (const bool busy : {false, true}) {
+        Unnumbered process;
+        process.busy = busy;
+        process.add(1, {"/below/f", 0, 400, 400});
+        process.add(2, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99});
+        expect(process, 800, true, "two files");
+        EXPECT_EQ(process.asked, 0);
     }
 }
 
