@@ -138,14 +138,15 @@ core::Result<CommandTerminal> CommandTerminal::open() {
     for (const int fd : {ours, commands})
         fcntl(fd, F_SETFD, FD_CLOEXEC);
     fcntl(ours, F_SETFL, O_NONBLOCK);
+    state->stop = core::Fd(eventfd(0, EFD_CLOEXEC));
+    if (state->stop.open()) state->typed = core::Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!state->typed.open()) return system_error("cannot open a terminal for the command");
     const char *const directory = std::getenv("TMPDIR");
     state->path =
         fmt::format("{}/rsslag-output-XXXXXX", directory != nullptr && *directory == '/' ? directory : "/tmp");
     state->file = core::Fd(mkostemp(state->path.data(), O_CLOEXEC));
     if (!state->file.open()) return system_error("cannot create a file for the command's output");
     remove_at_death(state->path);
-    state->stop = core::Fd(eventfd(0, EFD_CLOEXEC));
-    state->typed = core::Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     return CommandTerminal(std::move(state));
 }
 

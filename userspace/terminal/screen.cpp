@@ -13,9 +13,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
+#include <cstring>
 #include <deque>
 #include <exception>
 #include <mutex>
@@ -75,6 +77,11 @@ class LogKeeper {
     std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> kept_;
 };
 
+core::Error cannot_open(int error) {
+    return {core::Kind::Internal, fmt::format("cannot open the screen: {}", std::strerror(error)), error,
+            "use --format lines"};
+}
+
 }  // namespace
 
 struct Screen::State {
@@ -126,12 +133,16 @@ Screen::Screen(Screen &&) noexcept = default;
 
 core::Result<Screen> Screen::open(bool color) {
     block_signals();
+    const sigset_t set = screen_signals();
+    core::Fd signals(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!signals.open()) return cannot_open(errno);
+    core::Fd wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!wake.open()) return cannot_open(errno);
     auto terminal = Terminal::open(color);
     if (!terminal) return terminal.error();
     auto state = std::make_unique<State>(std::move(*terminal));
-    const sigset_t set = screen_signals();
-    state->signals = core::Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-    state->wake = core::Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    state->signals = std::move(signals);
+    state->wake = std::move(wake);
     state->thread = std::thread([raw = state.get()] { raw->run(); });
     return Screen(std::move(state));
 }

@@ -27,7 +27,8 @@ class Screen {
     /// Blocks TSTP, CONT and WINCH, which the screen's thread reads. Call it before any other thread is started.
     static void block_signals();
 
-    /// Takes over the terminal and starts the thread. Kind::Unsupported if curses cannot use the terminal.
+    /// Takes over the terminal and starts the thread. Kind::Unsupported if curses cannot use the terminal,
+    /// Kind::Internal if there are no file descriptors left.
     static core::Result<Screen> open(bool color);
     /// Restores the terminal, also if it is blocked (Ctrl-S).
     ~Screen();

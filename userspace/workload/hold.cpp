@@ -63,7 +63,9 @@ Fd stop_signals() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
         sigaddset(&set, signal);
     sigprocmask(SIG_BLOCK, &set, nullptr);
-    return Fd(signalfd(-1, &set, SFD_CLOEXEC));
+    Fd fd(signalfd(-1, &set, SFD_CLOEXEC));
+    if (!fd.open()) sigprocmask(SIG_UNBLOCK, &set, nullptr);  // then a signal ends the workload at once
+    return fd;
 }
 
 void await(const Fd &signals, std::optional<std::chrono::milliseconds> time) {
