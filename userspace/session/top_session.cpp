@@ -45,7 +45,11 @@ core::Result<documents::TopTable> TopSession::read(bool ids) {
 Status TopSession::show(const documents::TextStyle &style, documents::TopSort sort) {
     terminal::Screen::block_signals();
     auto screen = terminal::Screen::open(style.color);
-    if (!screen) return screen.error();
+    if (!screen) {
+        core::Error error = screen.error();
+        error.remedy = "use --once";
+        return error;
+    }
     screen_.emplace(std::move(*screen));
     ticks_.emplace(*screen_);
     style_ = style;
