@@ -46,6 +46,7 @@ struct session {
     struct process process;
     struct shared_mm shared_mms[SHARED_MMS];
     struct group groups[GROUPS + 1]; /* the last one is `other`, for names that do not fit */
+    struct group rest;               /* of print_rest() */
 };
 
 struct {

@@ -124,9 +124,8 @@ int rsslag_prom(struct bpf_iter__task *ctx)
     if (bpf_map_lookup_elem(&ended, &id))
         return 0;
     if (!ctx->task) {
-        /* Tasks ended meanwhile, so there were too few calls to print everything. */
         if (session)
-            overflow(seq);
+            print_rest(seq, session);
         return 0;
     }
     if (!session && visit == 0) {

@@ -5,7 +5,8 @@
 
 /* Printing stops at a task once this number is reached. Six lines of a group take less than 1.2 KiB, so the lines
  * of a task take less than 16 KiB. A group has 11 lines, and there are no more groups than tasks: less than a fifth
- * of the tasks, rounded up, prints all groups. The other tasks may end between two reads. */
+ * of the tasks, rounded up, prints all groups. The other tasks may end between two reads. If more end, print_rest()
+ * prints what is left. */
 #define LINES_PER_TASK 64
 
 enum family { RESIDENT, SWAP, PROCESSES, THREADS, INEXACT, FAMILIES };
@@ -131,6 +132,59 @@ static __always_inline void print_some(struct seq_file *seq, struct session *ses
 static __always_inline bool all_printed(const struct session *session)
 {
     return session->next >= FAMILIES * (GROUPS + 1);
+}
+
+struct folding {
+    struct session *session;
+    u32 first;
+    u32 pad;
+};
+
+static long fold_group(u32 i, struct folding *it)
+{
+    struct group *rest = &it->session->rest;
+    struct group *group = group_at(it->session, it->first + i);
+
+    if (!group)
+        return 1;
+    if (!group->processes)
+        return 0;
+    EXACT_RSS_EACH(m, rest->flushed[m] += group->flushed[m]);
+    EXACT_RSS_EACH(m, rest->cached[m] += group->cached[m]);
+    rest->processes += group->processes;
+    rest->threads += group->threads;
+    rest->inexact += group->inexact;
+    return 0;
+}
+
+/* Prints the sum of the groups that the family still lacks as `other`, which is always the last group of a family. */
+static long print_rest_of_family(u32 family, struct printing *it)
+{
+    u32 begun = it->item / (GROUPS + 1);
+    struct folding folding = {.session = it->session};
+
+    if (family < begun)
+        return 0;
+    if (family == begun)
+        folding.first = it->item % (GROUPS + 1);
+    if (folding.first == 0)
+        print_head(it->seq, family);
+    __builtin_memset(&it->session->rest, 0, sizeof(it->session->rest));
+    bpf_loop(GROUPS + 1, fold_group, &folding, 0);
+    if (it->session->rest.processes)
+        print_values_of(it->seq, family, "other", &it->session->rest);
+    return 0;
+}
+
+/* To be called after the last task, if the tasks were too few to print everything. The output takes less than 24 KiB. The
+ * kernel repeats the call if that did not fit behind the output of the last tasks, so `session` keeps its slot, and what it
+ * has printed. */
+static __always_inline void print_rest(struct seq_file *seq, struct session *session)
+{
+    struct printing it = {.seq = seq, .session = session, .item = session->next};
+
+    bpf_loop(FAMILIES * (GROUPS + 1), print_item, &it, 0);
+    bpf_loop(FAMILIES, print_rest_of_family, &it, 0);
 }
 
 static long write_all(u32 i, struct printing *it)

@@ -318,7 +318,8 @@ ENDING = r'''
 import ctypes, os, signal, sys
 ready, done = os.pipe()
 pids = []
-for number in range(60):
+names, survivors = map(int, sys.argv[2:])
+for number in range(names):
     pids.append(os.fork())
     if pids[-1] == 0:
         ctypes.CDLL(None).prctl(15, b'rsslag-q%d' % number)
@@ -328,7 +329,7 @@ left = len(pids)
 while left: left -= len(os.read(ready, left))
 with open(sys.argv[1], 'rb', buffering=0) as file:
     text = file.read(1)
-    for pid in pids[15:]:
+    for pid in pids[survivors:]:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     sys.stdout.write((text + file.read()).decode())
@@ -447,16 +448,30 @@ class Readers(MountTest):
             for text in self.in_parallel(20, 'rss.prom'):
                 self.assertEqual(value(samples_of(text), 'rsslag_processes', comm='rsslag-after'), 1)
 
-    def test_tasks_that_end_while_a_reader_waits(self):
+    def read_while_tasks_end(self, names, survivors):
         """In a PID namespace, where no kernel threads are visited."""
-        done = subprocess.run(['unshare', '-pf', '--kill-child', '--mount-proc', interpreter(), '-c', ENDING, self.directory / 'rss.prom'],
-                              capture_output=True, check=False, text=True, env=environment(), timeout=contract.TIMEOUT)
+        done = subprocess.run(['unshare', '-pf', '--kill-child', '--mount-proc', interpreter(), '-c', ENDING, self.directory / 'rss.prom',
+                               str(names), str(survivors)], capture_output=True, check=False, text=True, env=environment(), timeout=contract.TIMEOUT)
         if done.stderr.startswith('unshare: '):
             self.skipTest(done.stderr)
         self.assertEqual((done.returncode, done.stderr), (0, ''))
-        samples = samples_of(done.stdout)
+        return samples_of(done.stdout)
+
+    def test_tasks_that_end_while_a_reader_waits(self):
+        samples = self.read_while_tasks_end(60, 15)
         for number in range(60):
             self.assertEqual(value(samples, 'rsslag_processes', comm=f'rsslag-q{number}'), 1)
+
+    def test_groups_that_too_few_tasks_are_left_to_print_are_in_other(self):
+        names = 100
+        samples = self.read_while_tasks_end(names, 0)
+        for metric in ('rsslag_processes', 'rsslag_threads'):
+            self.assertEqual(value(samples, metric), names + 1, metric)
+            self.assertGreater(value(samples, metric, comm='other'), 0)
+        shown = [number for number in range(names) if resident_kb(samples, f'rsslag-q{number}')]
+        self.assertLess(len(shown), names)
+        of_one = max(resident_kb(samples, f'rsslag-q{number}') for number in shown)
+        self.assertAlmostEqual(resident_kb(samples, 'other') / (names + 1 - len(shown)), of_one, delta=of_one / 4)
 
     def test_who_is_overtaken_by_many_fails_and_is_not_cut_short(self):
         with Children([b'rsslag-slow%d' % number for number in range(60)]):
