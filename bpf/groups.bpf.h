@@ -7,8 +7,8 @@
  * Each open file is a session (bpf_iter_meta.session_id) and takes a slot, which separates parallel readers. At the
  * end of a session the program frees its slot and notes the session as ended, since the iterator may still call
  * the program for tasks that have started meanwhile. A file that is closed early causes no call of the program. So if no slot is free,
- * the oldest session loses its slot. If its reader still reads, the read fails with E2BIG: truncated text would look
- * complete, and recomputed sums would not match those already printed. */
+ * the session that has been idle for longest loses its slot. If its reader still reads, the read fails with E2BIG: truncated text
+ * would look complete, and recomputed sums would not match those already printed. */
 #ifndef RSSLAG_GROUPS_BPF_H
 #define RSSLAG_GROUPS_BPF_H
 
@@ -37,7 +37,8 @@ struct shared_mm {
 enum session_state { IDLE, FILLING };
 
 struct session {
-    u64 id; /* 0: the slot is free; later sessions have larger ids */
+    u64 id;   /* 0: the slot is free */
+    u64 used; /* time of the last call of the program; 0: the slot is free */
     u32 state;
     u32 shared; /* number of shared_mms */
     u64 visit;   /* bpf_iter_meta.seq_num of the last task; it is shown again if its output did not fit */
@@ -100,47 +101,50 @@ static __noinline bool end_session(struct session *session, u64 id)
 
     if (__sync_val_compare_and_swap(&session->id, id, 0) != id)
         return false;
+    session->used = 0;
     bpf_map_update_elem(&ended, &id, &yes, BPF_ANY);
     bpf_map_delete_elem(&slots, &id);
     return true;
 }
 
 struct claim {
-    u64 id;   /* id in the slot; before one is found: an upper limit, exclusive */
+    u64 id;
+    u64 used; /* of the slot; before one is found: an upper limit, exclusive */
     u32 slot; /* SESSIONS: none */
     u32 pad;
 };
 
 /* The verifier of 6.1 follows a callback once and removes branches that this pass does not take. So the callback must
  * not compare values known before the first call, such as a flag that is initially 0. */
-static long find_oldest(u32 i, struct claim *oldest)
+static long find_idlest(u32 i, struct claim *idlest)
 {
     u32 slot = i;
     struct session *session = bpf_map_lookup_elem(&sessions, &slot);
 
-    if (!session || session->state != IDLE || session->id >= oldest->id)
+    if (!session || session->state != IDLE || session->used >= idlest->used)
         return 0;
-    oldest->id = session->id;
-    oldest->slot = i;
-    return oldest->id == 0;
+    idlest->id = session->id;
+    idlest->used = session->used;
+    idlest->slot = i;
+    return idlest->used == 0;
 }
 
-/* Tries to take the slot of the oldest session. Returns 0, to try again, if another reader was faster and holds the slot or
- * has already filled it. */
+/* Tries to take the slot that has been idle for longest. Returns 0, to try again, if another reader was faster and holds the slot
+ * or has already filled it. */
 static long try_slot(u32 i, struct claim *claim)
 {
-    struct claim oldest = {.id = claim->id, .slot = SESSIONS};
+    struct claim idlest = {.used = claim->used, .slot = SESSIONS};
     struct session *session;
 
-    bpf_loop(SESSIONS, find_oldest, &oldest, 0);
-    session = bpf_map_lookup_elem(&sessions, &oldest.slot);
+    bpf_loop(SESSIONS, find_idlest, &idlest, 0);
+    session = bpf_map_lookup_elem(&sessions, &idlest.slot);
     if (!session || __sync_val_compare_and_swap(&session->state, IDLE, FILLING) != IDLE)
         return 0;
-    if (__sync_fetch_and_add(&session->id, 0) != oldest.id) {
+    if (__sync_fetch_and_add(&session->id, 0) != idlest.id) {
         __sync_lock_test_and_set(&session->state, IDLE);
         return 0;
     }
-    claim->slot = oldest.slot;
+    claim->slot = idlest.slot;
     return 1;
 }
 
@@ -153,11 +157,11 @@ static long clear_group(u32 i, struct session **session)
     return 0;
 }
 
-/* Takes a free slot, else that of the oldest session. Skips slots that are being filled, which takes a short time.
+/* Takes a free slot, else that of the session that has been idle for longest. Skips slots that are being filled, which takes a short time.
  * Returns NULL if there is no slot. */
 static __noinline struct session *begin_session(u64 id)
 {
-    struct claim claim = {.id = id, .slot = SESSIONS};
+    struct claim claim = {.used = bpf_ktime_get_ns(), .slot = SESSIONS};
     struct session *session;
 
     bpf_loop(SESSIONS, try_slot, &claim, 0);
@@ -166,6 +170,7 @@ static __noinline struct session *begin_session(u64 id)
         return 0;
     bpf_map_delete_elem(&slots, &session->id);
     __sync_lock_test_and_set(&session->id, id);
+    session->used = bpf_ktime_get_ns();
     bpf_map_update_elem(&slots, &id, &claim.slot, BPF_ANY);
     session->visit = -1;
     session->next = 0;

@@ -123,6 +123,7 @@ static __always_inline void print_some(struct seq_file *seq, struct session *ses
     if (session->visit != visit)
         session->start = session->next;
     session->visit = visit;
+    session->used = bpf_ktime_get_ns();
     it.item = session->start;
     bpf_loop(FAMILIES * (GROUPS + 1), print_item, &it, 0);
     session->next = it.item;
@@ -177,8 +178,8 @@ static long print_rest_of_family(u32 family, struct printing *it)
 }
 
 /* To be called after the last task, if the tasks were too few to print everything. The output takes less than 24 KiB. The
- * kernel repeats the call if that did not fit behind the output of the last tasks, so `session` keeps its slot, and what it
- * has printed. */
+ * kernel repeats the call if that did not fit behind the output of the last tasks, so `session` keeps its slot and its
+ * position. */
 static __always_inline void print_rest(struct seq_file *seq, struct session *session)
 {
     struct printing it = {.seq = seq, .session = session, .item = session->next};

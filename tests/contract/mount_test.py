@@ -487,6 +487,20 @@ class Readers(MountTest):
             for file in (*begun, patient, overtaken):
                 file.close()
 
+    def test_a_reader_that_goes_on_is_not_overtaken(self):
+        names = 120
+        with Children([b'rsslag-slow%d' % number for number in range(names)]), self.begin('rss.prom') as slow:
+            text, begun = '#', []
+            for _ in range(4):
+                for _ in range(2):  # the first one returns what the file has buffered
+                    text += slow.read(1 << 14).decode()
+                begun += [self.begin('rss.prom') for _ in range(100)]
+            samples = samples_of(text + self.rest(slow))
+            for number in range(names):
+                self.assertEqual(value(samples, 'rsslag_processes', comm=f'rsslag-slow{number}'), 1)
+            for file in begun:
+                file.close()
+
     def test_completed_readings_take_no_slot_of_others(self):
         with Children([b'rsslag-slow%d' % number for number in range(60)]), self.begin('rss.prom') as patient:
             for _ in range(300):
