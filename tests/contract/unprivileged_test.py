@@ -3,6 +3,7 @@
 """Without BPF, in the build or by privileges: snapshot, top and live report what /proc alone shows, and state that."""
 import contextlib
 import csv
+import ctypes
 import io
 import json
 import os
@@ -14,8 +15,8 @@ import tempfile
 import unittest
 
 import contract
-from contract import (Children, Held, NOBODY, Ran, as_nobody, assert_one_error_line, assert_valid, begun, environment,
-                      long_only, needs_root, rsslag, snapshot_of_command, task_state, wait_until)
+from contract import (Children, Held, NOBODY, Ran, as_nobody, assert_one_error_line, assert_valid, begun, child_with, environment,
+                      long_only, needs_root, rsslag, set_comm, snapshot_of_command, task_state, wait_until)
 
 PAGE = os.sysconf('SC_PAGE_SIZE')
 NOTE = 'rsslag: without BPF, values are from /proc: '
@@ -195,7 +196,15 @@ class Unprivileged(unittest.TestCase):
     def test_top_as_metrics(self):
         if rsslag('top', '--once', '--format', 'prometheus').err.startswith('rsslag: this static build'):
             self.skipTest('this rsslag is static')
-        with Children([b'rslg-metric'], uid=NOBODY) as (pid,), Children([b'rslg-other']):
+
+        def become_nobody():
+            os.setgroups([])
+            os.setresgid(NOBODY, NOBODY, NOBODY)
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+            ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: nobody may read its smaps
+            set_comm(b'rslg-metric')
+
+        with child_with(become_nobody) as pid, Children([b'rslg-other']):
             ran = as_nobody('top', '--once', '--format', 'prometheus', '--rows', '10000')
             exact, calibration = walked(pid), self.document(as_nobody('snapshot', '--json', str(pid)))['calibration']
         self.assertEqual(ran.status, 0, ran)
