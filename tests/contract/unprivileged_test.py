@@ -146,6 +146,19 @@ class Unprivileged(unittest.TestCase):
         self.assertEqual(ran.status, 3, ran)
         self.assertEqual(len(json.loads(ran.out)['failed']), 1)
 
+    def test_a_process_that_proc_hides(self):
+        with Children() as (pid,):
+            for hidepid in (2, 4):
+                prefix = ['unshare', '-m', 'sh', '-c', f'mount -t proc -o hidepid={hidepid} proc /proc && exec "$@"', 'sh',
+                          'setpriv', f'--reuid={NOBODY}', f'--regid={NOBODY}', '--clear-groups']
+                for command in (('snapshot',), ('maps',), ('live', '--duration', '1s')):
+                    with self.subTest(hidepid=hidepid, command=command[0]):
+                        ran = rsslag(*command, str(pid), executable=contract.binary_for_all(), cwd='/', prefix=prefix)
+                        if ran.err.startswith(('unshare: ', 'mount: ')):
+                            self.skipTest(ran.err)
+                        self.assertNotEqual(ran.status, 0)
+                        self.assertIn(f'rsslag: /proc hides process {pid} from this user; run rsslag as root', ran.err)
+
     def test_check_takes_a_walk_that_confirms_a_counter(self):
         with few_pages() as own, Children() as (other,):
             exact = self.document(as_nobody('snapshot', '--json', str(own)))['calibration']['status'] == 'exact'

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include "io.h"
@@ -41,6 +42,8 @@ core::Result<Process> Process::open(pid_t pid, const std::string &root) {
     int err = std::get<Errno>(opened).value;
     if (err == ENOENT || err == ESRCH || err == ENOTDIR) {
         if (auto nowhere = no_procfs(root)) return *std::move(nowhere);
+        // With hidepid=4 the directories of other users' processes do not exist.
+        if (root == kProc && (kill(pid, 0) == 0 || errno == EPERM)) return hidden(pid);
         return core::Error{core::Kind::Gone, fmt::format("no process {}", pid), err, {}};
     }
     return failure(pid, "", err);

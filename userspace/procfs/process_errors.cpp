@@ -18,6 +18,18 @@
 
 namespace rsslag::procfs {
 
+namespace {
+
+/// With hidepid=2 the files of other users' processes do not exist (ENOENT). Those of a process that has ended fail
+/// with ESRCH (fs/proc/base.c proc_pid_permission()).
+bool is_hidden(const Process &process) {
+    struct statfs about {};
+    return faccessat(process.dir_fd(), "stat", F_OK, 0) != 0 && errno == ENOENT &&
+           fstatfs(process.dir_fd(), &about) == 0 && about.f_type == PROC_SUPER_MAGIC;
+}
+
+}  // namespace
+
 bool still_there(const Process &process) {
     return faccessat(process.dir_fd(), "stat", F_OK, 0) == 0;
 }
@@ -67,6 +79,7 @@ core::Error failure(pid_t pid, const char *name, int err) {
 
 core::Error failure_below(const Process &process, const char *name, int err) {
     bool missing = err == ENOENT || err == ESRCH;
+    if (err == ENOENT && is_hidden(process)) return hidden(process.pid());
     if (!missing || !still_there(process)) return failure(process.pid(), name, err);
     // Threads come and go below task/ while the process stays.
     if (std::string_view(name).starts_with("task/")) {
@@ -78,6 +91,11 @@ core::Error failure_below(const Process &process, const char *name, int err) {
     if (err == ESRCH) return no_memory(process.pid());
     return {core::Kind::Unsupported, fmt::format("this kernel has no /proc/{}/{}", process.pid(), name), err,
             "for smaps, smaps_rollup and pagemap, boot a kernel built with CONFIG_PROC_PAGE_MONITOR=y"};
+}
+
+core::Error hidden(pid_t pid) {
+    return {core::Kind::Denied, fmt::format("/proc hides process {} from this user", pid), ENOENT,
+            "run rsslag as root, or run mount -o remount,hidepid=0 /proc"};
 }
 
 core::Error no_memory(pid_t pid) {

@@ -27,6 +27,9 @@ core::Error failure(pid_t pid, const char *name, int err);
 /// means that the process has no mm (a zombie, a kernel thread).
 core::Error failure_below(const Process &process, const char *name, int err);
 
+/// The Kind::Denied error for a process that exists and that a /proc with hidepid does not show.
+core::Error hidden(pid_t pid);
+
 /// The Kind::Gone error for a process that exists and has no mm.
 core::Error no_memory(pid_t pid);
 
