@@ -86,7 +86,8 @@ class ReadOnlyRoot(TracingTest):
 
     def test_commands_that_write_report_where_they_cannot(self):
         for args, status in ((('record', '-o', 'file', '--', 'true'), 2), (('live', '--record', 'file', '--', 'true'), 2),
-                             (('live', '--log-file', 'file', '--format', 'lines', '--', 'true'), 1),
+                             (('live', '--log-file', 'file', '--format', 'lines', '--', 'true'), 125),
+                             (('peak', '--log-file', 'file', '--', 'true'), 125), (('demo', '--log-file', 'file', '--list'), 1),
                              (('report', '--svg', 'file', RECORDING), 1),
                              (('export', '--format', 'sqlite', '-o', 'file', RECORDING), 1)):
             ran = self.run_there(*args)

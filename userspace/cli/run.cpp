@@ -116,7 +116,10 @@ int run(int argc, char **argv) {
     if (needs_only_files(chosen)) {
         if (const core::Status offline = system::drop_to_invoking_user(); !offline) return fail(offline.error());
     }
-    if (const core::Status logging = set_up_log(log); !logging) return fail(logging.error());
+    if (const core::Status logging = set_up_log(log); !logging) {
+        const int status = fail(logging.error());
+        return has_command ? kCommandFailed : status;
+    }
     return commands.at(chosen)();
 }
 
