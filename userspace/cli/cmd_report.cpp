@@ -60,14 +60,16 @@ core::Result<std::optional<Report>> report_of(const std::string &path, FileBudge
 /// A further output file. All are opened before the recording is read, which may take long.
 struct Picture {
     exporters::OutputFile file;
-    std::string (*draw)(const Report &report);
+    std::string (*draw)(const Report &report, const Report *older);
 };
 
 core::Result<std::vector<Picture>> open_pictures(const ReportOptions &options) {
     std::vector<Picture> pictures;
-    for (const auto &[name, draw] :
-         {std::pair(&options.svg, &report::report_svg), std::pair(&options.html, &report::report_html),
-          std::pair(&options.flame, &report::flame_svg)}) {
+    using Draw = decltype(Picture::draw);
+    const Draw svg = [](const Report &report, const Report * /*older*/) { return report_svg(report); };
+    const Draw html = [](const Report &report, const Report * /*older*/) { return report_html(report); };
+    for (const auto &[name, draw] : {std::pair(&options.svg, svg), std::pair(&options.html, html),
+                                     std::pair(&options.flame, Draw(report::flame_svg))}) {
         if (!*name) continue;
         auto opened = exporters::OutputFile::open(**name, options.force, options.file);
         if (!opened) return opened.error();
@@ -122,7 +124,8 @@ int report(ReportOptions &options, const documents::TextStyle &text, FileBudget 
         print_missing(options.file, **report);
     }
     for (Picture &picture : *pictures)
-        if (const Status drawn = picture.file.write(picture.draw(**report)); !drawn) return fail(drawn.error());
+        if (const Status drawn = picture.file.write(picture.draw(**report, *other ? &**other : nullptr)); !drawn)
+            return fail(drawn.error());
     const std::string shown = text_of(options, **report, *other, style);
     budget.done();
     for (Picture &picture : *pictures)
@@ -153,10 +156,9 @@ Run add_report(CLI::App &app, const Common &common) {
     command->add_option("--by", options->by, "With --stacks: function, module (same as file), thread or reason")
         ->capture_default_str()
         ->needs(stacks);
-    auto *const flame = command->add_option("--flame", options->flame,
-                                            "Also draw, in FILE, a flame graph of the pages that came and went");
+    command->add_option("--flame", options->flame, "Also draw, in FILE, a flame graph of the pages that came and went");
     command->add_flag("--force", options->force, "Let --svg, --html and --flame replace an existing file");
-    diff->excludes(stacks)->excludes(flame);
+    diff->excludes(stacks);
     return [options, &common] {
         if (!common.command.empty()) return fail({Kind::BadInput, "report takes no -- CMD", 0, "name a recording"});
         const auto style = terminal::text_style(common.unit, common.color);

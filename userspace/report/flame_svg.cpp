@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +28,8 @@ constexpr double kFlameHead = 64, kPanelHead = 34;
 
 struct Box {
     std::int64_t pages = 0;
+    std::int64_t older = 0;   ///< pages in the older report
+    std::int64_t extent = 0;  ///< the larger of both, and at least the sum of the callees' extents
     std::uint64_t samples = 0;
     std::map<std::string, std::unique_ptr<Box>, std::less<>> callees;
 
@@ -34,22 +38,29 @@ struct Box {
         if (!found) found = std::make_unique<Box>();
         return *found;
     }
-    void add(std::int64_t more, std::uint64_t of_samples) {
-        pages += more;
-        samples += of_samples;
+    /// Returns the extent.
+    std::int64_t set_extents() {
+        std::int64_t below = 0;
+        for (const auto &[name, box] : callees)
+            below += box->set_extents();
+        return extent = std::max({pages, older, below});
+    }
+    std::int64_t largest_change() const {
+        std::int64_t most = std::abs(pages - older);
+        for (const auto &[name, box] : callees)
+            most = std::max(most, box->largest_change());
+        return most;
     }
 };
 
-std::unique_ptr<Box> boxes(const profile::Profile &profile, std::int64_t profile::Flow::*direction) {
-    auto root = std::make_unique<Box>();
-    const auto add = [&root, direction](const profile::StackSum &sum, const std::vector<std::string> &names) {
-        if (sum.flow.*direction == 0) return;
-        Box *box = root.get();
-        box->add(sum.flow.*direction, sum.flow.samples);
-        for (const std::string &name : names) {
-            box = &box->callee(name);
-            box->add(sum.flow.*direction, sum.flow.samples);
-        }
+/// Calls `visit` with each box from the root to the innermost function, for each stack, and with the stack's flow.
+template <class Visit>
+void visit_boxes(Box &root, const profile::Profile &profile, const Visit &visit) {
+    const auto add = [&](const profile::StackSum &sum, const std::vector<std::string> &names) {
+        Box *box = &root;
+        visit(*box, sum.flow);
+        for (const std::string &name : names)
+            visit(*(box = &box->callee(name)), sum.flow);
     };
     for (const profile::StackSum &sum : profile::by_stack(profile)) {
         const core::CallStack &stack = profile.stacks[sum.stack];
@@ -61,6 +72,21 @@ std::unique_ptr<Box> boxes(const profile::Profile &profile, std::int64_t profile
         add(sum, names);
     }
     add(profile::unexplained(profile), {"(no sample)"});
+}
+
+Box boxes(const Report &report, const Report *older, std::int64_t profile::Flow::*direction) {
+    Box root;
+    visit_boxes(root, report.stacks, [direction](Box &box, const profile::Flow &flow) {
+        if (flow.*direction == 0) return;
+        box.pages += flow.*direction;
+        box.samples += flow.samples;
+    });
+    if (older != nullptr) {
+        const std::int64_t from = older->facts.machine.page_size.bytes, to = report.facts.machine.page_size.bytes;
+        visit_boxes(root, older->stacks,
+                    [&](Box &box, const profile::Flow &flow) { box.older += flow.*direction * from / to; });
+    }
+    root.set_extents();
     return root;
 }
 
@@ -69,6 +95,14 @@ std::string shade(std::string_view name, int hue) {
     const std::size_t hash = std::hash<std::string_view>()(name);
     return fmt::format("hsl({} {}% {}%)", hue + static_cast<int>(hash % 30), 60 + hash / 32 % 25,
                        66 + hash / 1024 % 12);
+}
+
+/// The stronger, the larger the change is in comparison with the largest one.
+std::string shade_of_change(std::int64_t change, std::int64_t largest) {
+    if (change == 0) return "hsl(0 0% 92%)";
+    const double part = static_cast<double>(std::abs(change)) / static_cast<double>(largest);
+    constexpr int kRed = 8, kBlue = 212;
+    return fmt::format("hsl({} 80% {:.0f}%)", change > 0 ? kRed : kBlue, 92 - 32 * part);
 }
 
 /// As much of the name as `most` characters can show, escaped; nothing if it is too little.
@@ -85,19 +119,24 @@ std::string cut(const std::string &name, std::size_t most) {
 
 class Flames {
   public:
-    Flames(const core::PageSize &page_size, int hue) : page_size_(page_size), hue_(hue) {}
+    /// `largest_change`: nullopt without an older report.
+    Flames(const core::PageSize &page_size, int hue, std::optional<std::int64_t> largest_change)
+        : page_size_(page_size), hue_(hue), largest_change_(largest_change) {}
 
     /// Appends the box and its callees. (x, width) in px.
     void put(std::string_view name, const Box &box, double x, double width, std::size_t depth) {
         deepest_ = std::max(deepest_, depth);
-        const double share = whole_ == 0 ? 1 : static_cast<double>(box.pages) / static_cast<double>(whole_);
-        if (whole_ == 0) whole_ = box.pages;
+        if (depth == 0) whole_ = box.pages;
+        const double share = whole_ == 0 ? 0 : static_cast<double>(box.pages) / static_cast<double>(whole_);
+        std::string figures =
+            fmt::format("{}, {:.1f} %, {} samples", core::as_kb({box.pages}, page_size_), share * 100, box.samples);
+        if (largest_change_) figures += fmt::format("; older: {}", core::as_kb({box.older}, page_size_));
         boxes_.push_back(
-            {std::string(name),
-             fmt::format("{}, {:.1f} %, {} samples", core::as_kb({box.pages}, page_size_), share * 100, box.samples), x,
-             width, depth});
+            {std::string(name), std::move(figures),
+             largest_change_ ? shade_of_change(box.pages - box.older, *largest_change_) : shade(name, hue_), x, width,
+             depth});
         for (const auto &[callee, below] : box.callees) {
-            const double part = width * (static_cast<double>(below->pages) / static_cast<double>(box.pages));
+            const double part = width * (static_cast<double>(below->extent) / static_cast<double>(box.extent));
             if (part >= kNarrowest) put(callee, *below, x, part, depth + 1);
             x += part;
         }
@@ -115,14 +154,14 @@ class Flames {
                            "<rect x=\"{:.3f}\" y=\"{}\" width=\"{:.3f}\" height=\"{}\" fill=\"{}\"/>"
                            "<text x=\"{:.3f}\" y=\"{}\">{}</text></g>\n",
                            box.x, box.width, box.depth, escaped(box.name), escaped(box.figures), box.x, y, box.width,
-                           kBox - 1, shade(box.name, hue_), box.x + 3, y + 13, label(box));
+                           kBox - 1, box.color, box.x + 3, y + 13, label(box));
         }
         return out + "</g>\n";
     }
 
   private:
     struct Shown {
-        std::string name, figures;
+        std::string name, figures, color;
         double x, width;
         std::size_t depth;
     };
@@ -134,34 +173,41 @@ class Flames {
 
     core::PageSize page_size_;
     int hue_;
+    std::optional<std::int64_t> largest_change_;
     std::int64_t whole_ = 0;
     std::size_t deepest_ = 0;
     std::vector<Shown> boxes_;
 };
 
+std::string note_on(const profile::Profile &profile) {
+    if (profile.period == 0) return "the recording has no stacks; record it with rsslag record --stacks";
+    std::string note = fmt::format("{} samples, one in {} pages", profile.samples, profile.period);
+    if (profile.lost > 0) note += fmt::format("; {} more were lost", profile.lost);
+    if (profile.lossy) note += "; records were lost: any amount may be higher or lower";
+    return note;
+}
+
 }  // namespace
 
-std::string flame_svg(const Report &report) {
-    const profile::Profile &profile = report.stacks;
+std::string flame_svg(const Report &report, const Report *older) {
     constexpr int kOrange = 18, kBlue = 195, kGreen = 95;
     const core::PageSize &page_size = report.facts.machine.page_size;
     std::string panels;
     double top = kFlameHead;
-    const auto panel = [&](std::string_view heading, std::int64_t profile::Flow::*direction, int hue) {
-        Flames flames(page_size, hue);
-        const auto root = boxes(profile, direction);
-        if (root->pages == 0) return;
-        flames.put("all", *root, kFlameMargin, kFlameWidth, 0);
+    const auto panel = [&](std::string heading, std::int64_t profile::Flow::*direction, int hue) {
+        const Box root = boxes(report, older, direction);
+        if (root.extent == 0) return;
+        if (older != nullptr) heading += "; red: more than in the older recording, blue: less";
+        Flames flames(page_size, hue, older != nullptr ? std::optional(root.largest_change()) : std::nullopt);
+        flames.put("all", root, kFlameMargin, kFlameWidth, 0);
         panels += flames.text(heading, top);
         top += flames.height() + kPanelHead;
     };
     panel("Pages that came", &profile::Flow::came, kOrange);
     panel("Pages that went", &profile::Flow::went, kBlue);
     panel("Of the pages that came, still resident", &profile::Flow::resident, kGreen);
-    std::string note = fmt::format("{} samples, one in {} pages", profile.samples, profile.period);
-    if (profile.lost > 0) note += fmt::format("; {} more were lost", profile.lost);
-    if (profile.lossy) note += "; records were lost: any amount may be higher or lower";
-    if (profile.period == 0) note = "the recording has no stacks; record it with rsslag record --stacks";
+    std::string note = note_on(report.stacks);
+    if (older != nullptr) note += " | older: " + note_on(older->stacks);
     return fmt::format(
                "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 "
                "{0} {1}\" "

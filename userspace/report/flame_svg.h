@@ -10,6 +10,8 @@ struct Report;
 /// A flame graph as a self-contained SVG: a panel for the pages that came, one for those that went, and one for those
 /// that are still resident. The width of a box is the share of the stacks that contain its function with the same
 /// callers. In a browser, a click zooms, and there is a search. Boxes that are too narrow to see are left out.
-std::string flame_svg(const Report &report);
+/// With an older report, red boxes have more pages than in that one, blue boxes fewer. A box is as wide as the larger
+/// of both, so that what only the older report contains is visible, too.
+std::string flame_svg(const Report &report, const Report *older = nullptr);
 
 }  // namespace rsslag::report

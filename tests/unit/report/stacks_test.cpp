@@ -128,5 +128,32 @@ TEST(FlameSvg, BoxesHaveTheSharesOfTheirStacks) {
     EXPECT_NE(flame_svg({}).find("the recording has no stacks"), std::string::npos);
 }
 
+/// In the older recording main calls free_all, too, and touch came to half of the pages.
+TEST(FlameSvg, ShowsWhatChanged) {
+    Report report, older;
+    report.stacks = older.stacks = profile();
+    older.stacks.flows[0].flow = {128, 0, 200, 0, 2};
+    older.stacks.frames.push_back({"old", "/bin/x", {}, 1});
+    older.stacks.stacks.push_back({{2, 1}, core::StackEnd::Outermost});
+    older.stacks.flows.push_back({1, profile::Reason::PageFault, 10, 11, {64, 0, 0, 0, 1}});
+    const std::string svg = flame_svg(report, &older);
+    const auto box = [&svg](const std::string &title) {
+        const std::size_t at = svg.find("<title>" + title + "</title>");
+        EXPECT_NE(at, std::string::npos) << title << '\n' << svg;
+        return svg.substr(at, svg.find("</g>", at) - at);
+    };
+    const std::string more = box("touch&lt;int&gt;: 1,024 kB, 100.0 %, 4 samples; older: 512 kB");
+    EXPECT_NE(more.find(R"(width="928.000")"), std::string::npos) << "256 of 320 pages: what only the older has, too";
+    EXPECT_NE(more.find("hsl(8 80% 60%)"), std::string::npos) << "the largest change";
+    EXPECT_NE(box("old: 0 kB, 0.0 %, 0 samples; older: 256 kB").find("hsl(212 80% 76%)"), std::string::npos);
+    EXPECT_NE(box("main: 1,024 kB, 100.0 %, 4 samples; older: 768 kB").find("hsl(8 80%"), std::string::npos);
+    EXPECT_NE(box("main: 800 kB, 100.0 %, 4 samples; older: 800 kB").find("hsl(0 0% 92%)"), std::string::npos);
+    EXPECT_NE(svg.find("Pages that came; red: more than in the older recording, blue: less"), std::string::npos);
+    EXPECT_NE(flame_svg(report, &report).find("hsl(0 0% 92%)"), std::string::npos) << "nothing changed";
+    older.facts.machine.page_size.bytes = 2 * report.facts.machine.page_size.bytes;
+    EXPECT_NE(flame_svg(report, &older).find("touch&lt;int&gt;: 1,024 kB, 100.0 %, 4 samples; older: 1,024 kB"),
+              std::string::npos);
+}
+
 }  // namespace
 }  // namespace rsslag::report
