@@ -76,7 +76,7 @@ core::Fd open_in(const std::string &root, const std::string &path, std::uint64_t
 core::BuildId build_id_of(int fd) {
     core::BuildId id;
     elf_version(EV_CURRENT);
-    const ElfHandle elf(elf_begin(fd, ELF_C_READ_MMAP, nullptr));
+    const ElfHandle elf(elf_begin(fd, ELF_C_READ, nullptr));
     const void *bytes = nullptr;
     const ssize_t size = elf == nullptr ? -1 : dwelf_elf_gnu_build_id(elf.get(), &bytes);
     if (size <= 0) return id;

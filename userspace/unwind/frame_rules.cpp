@@ -92,7 +92,7 @@ core::Result<FrameTable> FrameTable::open(core::Fd file) {
     auto state = std::make_unique<State>();
     state->file = std::move(file);
     elf_version(EV_CURRENT);
-    state->elf.reset(elf_begin(state->file.get(), ELF_C_READ_MMAP, nullptr));
+    state->elf.reset(elf_begin(state->file.get(), ELF_C_READ, nullptr));
     GElf_Ehdr header{};
     if (state->elf == nullptr || gelf_getehdr(state->elf.get(), &header) == nullptr)
         return Error{Kind::Unsupported, "this is not an ELF file", 0, ""};

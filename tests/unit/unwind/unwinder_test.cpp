@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 #include <link.h>
 #include <pthread.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -19,6 +22,8 @@
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "unwind/code_file.h"
 
 namespace rsslag::unwind {
 namespace {
@@ -226,6 +231,25 @@ TEST(Unwinder, EndsAStackOfManyFrames) {
         unwind(registers, {0x1000, std::as_bytes(std::span(words))}, [](std::uint64_t) { return std::nullopt; });
     EXPECT_EQ(stack.frames.size(), kMostFrames);
     EXPECT_EQ(stack.end, StackEnd::TooDeep);
+}
+
+/// For example by cp, which writes over a library.
+TEST(CodeFile, OutlivesTheContentsOfItsFile) {
+    core::Fd copy(memfd_create("copy", MFD_CLOEXEC));
+    ASSERT_TRUE(copy.open());
+    const core::Fd own(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+    struct stat about {};
+    ASSERT_EQ(fstat(own.get(), &about), 0);
+    ASSERT_EQ(sendfile(copy.get(), own.get(), nullptr, static_cast<std::size_t>(about.st_size)), about.st_size);
+    const core::Fd writer(dup(copy.get()));
+    CodeFile file(std::move(copy));
+    ASSERT_NE(file.rules(), nullptr);
+    ASSERT_EQ(ftruncate(writer.get(), 0), 0);
+    const auto code = OwnCode()(reinterpret_cast<std::uint64_t>(&end_of_stack));
+    ASSERT_TRUE(code);
+    const std::uint64_t address = reinterpret_cast<std::uint64_t>(&end_of_stack) - code->bias;
+    EXPECT_NE(file.rules()->at(address), nullptr);
+    EXPECT_NE(file.function_at(address).find("end_of_stack"), std::string::npos);
 }
 
 TEST(Expression, OfAPltEntry) {
