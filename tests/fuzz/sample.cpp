@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Runs a fuzz target without libFuzzer, on a fixed sequence of inputs, which each machine repeats:
 //   sample_recording INPUTS SEED FILE...     SEED: of the random numbers. FILE: inputs to start from.
-// The input that fails is written to ./failed-input.
+// The input that fails is written to ./failed-input-SEED.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -14,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,7 @@ using Input = std::vector<std::uint8_t>;
 
 std::minstd_rand randomness(1);
 const Input *running = nullptr;  ///< for on_failure()
+std::string failed_name = "failed-input-";
 
 std::size_t below(std::size_t n) {
     return std::uniform_int_distribution<std::size_t>(0, n - 1)(randomness);
@@ -37,7 +39,7 @@ std::size_t below(std::size_t n) {
 
 /// Makes only async-signal-safe calls.
 void on_failure(int signal) {
-    const int file = open("failed-input", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    const int file = open(failed_name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (running != nullptr) [[maybe_unused]]
         const ssize_t written = write(file, running->data(), running->size());
     std::signal(signal, SIG_DFL);
@@ -79,12 +81,15 @@ int main(int argc, char **argv) {
     constexpr std::size_t kMost = 16'384, kPool = 512;
     if (argc < 4) return std::fputs("usage: sample_recording INPUTS SEED FILE...\n", stderr), 2;
     randomness.seed(static_cast<unsigned>(std::atol(argv[2])));
+    failed_name += argv[2];
     LLVMFuzzerInitialize(&argc, &argv);
     for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL})
         std::signal(signal, on_failure);
     std::vector<Input> pool;
-    for (int i = 3; i < argc; ++i)
+    for (int i = 3; i < argc; ++i) {
         run(pool.emplace_back(content(argv[i])));
+        if (pool.back().empty()) return std::fprintf(stderr, "%s is empty, or cannot be read\n", argv[i]), 2;
+    }
     const std::size_t seeds = pool.size();
     for (long left = std::atol(argv[1]); left > 0; --left) {
         Input input = pool[below(below(3) == 0 ? seeds : pool.size())];
