@@ -88,8 +88,8 @@ def gate():
         [Step('contract', ctest('build', '-L', 'gate', '-j3', each=400), 150, 1500, **built)],
         # Samples of the steps `inject`, `fuzz` and, below, `soak`: two minutes of one CPU together. `live` leaves a CPU idle.
         [Step('live', live(f'--gtest_filter={QUIESCENT}'), 30, 600, **tracing),
-         Step('fuzz-sample', sh('for seed in 1 2; do build/tests/fuzz/sample_recording 9000 $seed tests/fuzz/corpus/fuzz_recording/* || '
-                                'exit; done'), 45, 900, **built),
+         Step('fuzz-sample', sh('sample() { build/tests/fuzz/sample_recording 9000 $1 tests/fuzz/corpus/fuzz_recording/*; }; '
+                                'sample 1 & sample 2 && wait $!'), 45, 900, **built),
          Step('inject-sample', python('tests/inject/inject.py', RSSLAG, '--seconds', '22', *READING), 30, 600, **tracing)],
         [Step('completeness-events', completeness('events', '1'), 7, 300, **tracing)],
         [Step('completeness-counts', completeness('counts', '1'), 7, 300, **tracing)],
