@@ -170,7 +170,7 @@ class Serve(Command):
 
     def talk(self, process, directory):
         out = Path(directory, 'stdout')
-        while process.poll() is None and not out.read_text().endswith('/metrics\n'):
+        while process.poll() is None and not out.read_text().endswith('\n'):
             os.sched_yield()
         if process.poll() is not None:
             return
