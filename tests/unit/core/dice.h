@@ -14,12 +14,12 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-/// Number of runs: fewer in a sanitizer's build, which takes about 60 times as long and looks for other errors.
-/// RSSLAG_TEST_TIMES: a factor.
+/// Number of runs: a quarter in the gate, and fewer in a sanitizer's build, which takes about 60 times as long and
+/// finds other errors. RSSLAG_TEST_TIMES: a factor.
 inline int runs(int count) {
     if (const char *times = std::getenv("RSSLAG_TEST_TIMES")) return count * std::atoi(times);
     if (kSanitized) return (count + 9) / 10;
-    return std::getenv("RSSLAG_TEST_LONG") != nullptr ? count : (count + 1) / 2;
+    return std::getenv("RSSLAG_TEST_LONG") != nullptr ? count : (count + 3) / 4;
 }
 
 /// RSSLAG_TEST_SEED: the first seed, to repeat a failure.
