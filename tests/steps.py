@@ -7,6 +7,7 @@ A step belongs to the gate if it cannot fail by chance: tests/README.md has the 
 tests/long_only.h exclude single tests."""
 import argparse
 import os
+import shlex
 import shutil
 import sys
 import time
@@ -54,6 +55,12 @@ def ctest(directory, *arguments, each):
     return ('ctest', '--test-dir', directory, '-V', '--no-tests=error', '-j2', '--timeout', str(each), *arguments)
 
 
+def contract(label, jobs, each):
+    """The themes with a label, then those that run apart from the others."""
+    rest, apart = (shlex.join(ctest('build', '-L', label, *of, each=each)) for of in (('-LE', 'apart', f'-j{jobs}'), ('-L', 'apart')))
+    return ('bash', '-c', f'{rest}; status=$?; {apart} && exit $status')
+
+
 def python(*arguments):
     return ('python3', '-B', *arguments)
 
@@ -85,7 +92,7 @@ def gate():
         [build('build', 'ci', 300), Step('guests', sh('for suite in bookworm trixie; do tests/vm/kernel $suite >/dev/null || exit 77; done'), 30, 900,
                                          missing=no_machines)],
         [Step('unit', ctest('build', '-L', 'unit', each=400), 50, 900, **built), Step('format', sh('formatted'), 10, 300)],
-        [Step('contract', ctest('build', '-L', 'gate', '-j3', each=400), 150, 1500, **built)],
+        [Step('contract', contract('gate', 3, each=400), 150, 1500, **built)],
         # Samples of the steps `inject`, `fuzz` and, below, `soak`: two minutes of one CPU together. `live` leaves a CPU idle.
         [Step('live', live(f'--gtest_filter={QUIESCENT}'), 30, 600, **tracing),
          Step('fuzz-sample', sh('sample() { build/tests/fuzz/sample_recording 9000 $1 tests/fuzz/corpus/fuzz_recording/*; }; '
@@ -122,7 +129,7 @@ def everything_else():
         [build('build', 'ci', 300)],
         # Including the tests that are not in the gate.
         [Step('unit-all', ctest('build', '-L', 'unit', each=1500), 70, 1800, **built)],
-        [Step('contract-all', ctest('build', '-L', 'contract', each=3600), 1500, 7200, **built)],
+        [Step('contract-all', contract('contract', 2, each=3600), 1500, 7200, **built)],
         [Step('live-all', live(), 700, 3600, **{**tracing, 'environment': LONG + (('RSSLAG_TEST_TRACE_SECONDS', '600'),)})],
         *two_mms,
         [Step('known-truth-long', known_truth('--long', '--times', '50', '--narrow'), 5000, 14400, **tracing)],
