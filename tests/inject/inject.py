@@ -4,10 +4,11 @@
 with each error that the call can return. Checks that no command crashes or hangs, that the terminal is restored, and that the output
 is complete if the status is 0.
 
-    tests/inject/inject.py build/rsslag [--sites] [--seconds N] [--command NAME] [--call NAME] [--seed N]
+    tests/inject/inject.py build/rsslag [--sites] [--seconds N] [--part K/N] [--command NAME] [--call NAME] [--seed N]
 
 With --sites it tests each place that a call is made from, otherwise each call, which takes less time. Runs all cases, or a random
-selection that takes N seconds. A case fails if it does so twice in a row. Status 77 if nothing can be tested on this machine."""
+selection that takes N seconds. With --part 1/3, 2/3 and 3/3, three runs together test each case that all of them find. A case fails
+if it does so twice in a row. Status 77 if nothing can be tested on this machine."""
 import argparse
 import collections
 import concurrent.futures
@@ -24,6 +25,7 @@ import sys
 import tempfile
 import termios
 import time
+import zlib
 from pathlib import Path
 
 from commands import HANG, Ran, Wrong, commands, wrong_unless
@@ -31,6 +33,7 @@ from errors import ERRORS
 
 MAIN = 'rt_sigaction(SIGPIPE'  # the first call of main(): calls of the loader before it are not tested
 LIBRARIES = re.compile(r'/(libc|ld-linux[^/]*|libpthread|libstdc\+\+)\.so')  # their frames are left out, so that their callers count
+ALTERNATE = '\x1b[?1049h'
 FRAMES = 3                     # that identify a place: functions that only wrap a call are called from many
 
 
@@ -65,10 +68,15 @@ def run_plain(argv, directory, command, patience):
         return Ran(status, out.read(), err.read())
 
 
-def text_of(process, master, seconds, until=None):
-    """Its output on the terminal, until it ends or the output contains `until`."""
+def shows(text):
+    """Whether there is a screen, or are lines instead of it."""
+    return 'q quit' in text or (ALTERNATE not in text and '\n' in text)
+
+
+def text_of(process, master, seconds, until=lambda text: False):
+    """Its output on the terminal, until it ends or the output is such that `until` holds."""
     text, end = '', time.monotonic() + seconds
-    while time.monotonic() < end and not (until and until in text):
+    while time.monotonic() < end and not until(text):
         gone = process.poll() is not None
         if select.select([master], [], [], 0 if gone else 0.05)[0]:
             text += os.read(master, 65536).decode(errors='replace')
@@ -84,14 +92,17 @@ def run_on_terminal(argv, directory, _command, patience):
     process = subprocess.Popen(argv, stdin=slave, stdout=slave, stderr=slave, env=environment(directory),
                                start_new_session=True, preexec_fn=lambda: os.login_tty(os.dup(slave)))
     try:
-        text = text_of(process, master, patience / 3, 'q quit')
-        for end in b'q', b'q', b'\x03':  # without a screen it continues to trace, in lines
+        text = text_of(process, master, patience / 3, shows)
+        # Without a screen it traces on, in lines, or is about to end. It may also have printed something before it starts the screen.
+        if ALTERNATE not in text:
+            text += text_of(process, master, 2, lambda more: ALTERNATE in more)
+        for end in (b'q', b'q', b'\x03') if ALTERNATE in text else (b'\x03', b'q', b'\x03'):
             os.write(master, end)
             text += text_of(process, master, patience / 2)
         if process.poll() is None:
             raise Wrong('timed out')
         wrong_unless(termios.tcgetattr(slave) == before, 'the modes of the terminal are not restored')
-        wrong_unless(text.rfind('\x1b[?1049l') >= text.rfind('\x1b[?1049h'), 'the terminal is left on the alternate screen')
+        wrong_unless(text.rfind('\x1b[?1049l') >= text.rfind(ALTERNATE), 'the terminal is left on the alternate screen')
         return Ran(process.returncode, '', text.replace('\r\n', '\n').replace('\x1b[?1l\x1b>', '\n'))
     finally:
         kill(process)
@@ -207,6 +218,14 @@ class Runner:
         return None
 
 
+def part(text):
+    """K/N as a function: whether a case belongs to this part."""
+    number, of = map(int, text.split('/'))
+    if not 1 <= number <= of:
+        raise ValueError(text)
+    return lambda command, what: zlib.crc32(f'{command.name}: {what}'.encode()) % of == number - 1
+
+
 def why_not(rsslag):
     if shutil.which('strace') is None:
         return 'strace is missing'
@@ -221,6 +240,7 @@ def main():
     parser.add_argument('rsslag')
     parser.add_argument('--sites', action='store_true')
     parser.add_argument('--seconds', type=float)
+    parser.add_argument('--part', type=part, metavar='K/N', default='1/1')
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--command', action='append')
     parser.add_argument('--call')
@@ -235,15 +255,17 @@ def main():
         options.sites = False
     begin = time.monotonic()
     with subprocess.Popen([rsslag, 'demo', 'few-pages', '--hold'], stdout=subprocess.PIPE, text=True) as held, \
-            concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            concurrent.futures.ThreadPoolExecutor(2 * os.cpu_count()) as pool:
         try:
             runner = Runner(rsslag, int(held.stdout.readline().split()[1]), options.sites)
             chosen = [each for each in commands(rsslag) if options.command is None or each.name in options.command]
             all_of_them = [each for of_one in pool.map(runner.injections, chosen) for each in of_one]
             if options.call:
                 all_of_them = [each for each in all_of_them if each[1].startswith(options.call + ':')]
+            found = len(all_of_them)
+            all_of_them = [each for each in all_of_them if options.part(*each)]
             random.Random(options.seed).shuffle(all_of_them)
-            print(f'{len(chosen)} commands, {runner.places} places, {len(all_of_them)} injections, found after '
+            print(f'{len(chosen)} commands, {runner.places} places, {found} injections, {len(all_of_them)} of this part, found after '
                   f'{time.monotonic() - begin:.0f} s; no errors are listed for {" ".join(sorted(runner.unknown))}', flush=True)
             wrong, once = [], []
 
