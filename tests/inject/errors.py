@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The errors that each system call can return, except those for invalid arguments."""
+"""The errors that each system call can return, except those for invalid arguments. brk returns an address, never an error."""
 
 DESCRIPTORS = ('EMFILE', 'ENFILE', 'ENOMEM')
 PATHS = ('ENOENT', 'EACCES')
 
 ERRORS = {
-    'openat': (*PATHS, 'EMFILE'), 'read': ('EIO', 'EINTR'), 'pread64': ('EIO', 'EINTR'), 'readv': ('EIO',),
+    # ESRCH: a file of a process that has ended.
+    'openat': (*PATHS, 'EMFILE', 'ESRCH', 'EINTR'), 'read': ('EIO', 'EINTR', 'ESRCH'), 'pread64': ('EIO', 'EINTR'), 'readv': ('EIO',),
     'write': ('ENOSPC', 'EIO', 'EINTR'), 'writev': ('ENOSPC', 'EIO'), 'pwrite64': ('ENOSPC', 'EIO'),
     'mmap': ('ENOMEM',), 'mremap': ('ENOMEM',), 'mprotect': ('ENOMEM',), 'munmap': ('ENOMEM',),
     'madvise': ('EINVAL',), 'bpf': ('EPERM', 'EINVAL', 'ENOMEM', 'EMFILE'),
@@ -35,6 +36,8 @@ ERRORS = {
     'unlinkat': ('EACCES', 'ENOENT'), 'renameat2': ('EINVAL', 'EEXIST'), 'fadvise64': ('EINVAL',), 'pwritev': ('ENOSPC', 'EIO'),
     'timerfd_create': DESCRIPTORS, 'timerfd_settime': ('EINVAL',), 'waitid': ('ECHILD', 'EINTR'), 'setns': ('EPERM',),
     'process_vm_readv': ('EPERM', 'ESRCH'), 'ptrace': ('EPERM', 'ESRCH'), 'sched_setscheduler': ('EPERM',),
+    'close': ('EIO', 'EINTR'), 'dup3': ('EBUSY', 'EMFILE'), 'kcmp': ('EPERM', 'ESRCH', 'ENOSYS'),
+    'mincore': ('EAGAIN', 'ENOMEM'), 'openat2': ('EPERM', 'EACCES', 'ENOENT', 'ELOOP', 'EMFILE', 'EAGAIN'),
     'sched_setaffinity': ('EINVAL', 'EPERM'), 'setgroups': ('EPERM',), 'setpgid': ('EPERM',),
     'pause': ('EINTR',), 'nanosleep': ('EINTR',), 'rt_sigtimedwait': ('EAGAIN', 'EINTR'), 'pidfd_send_signal': ('ESRCH', 'EPERM'),
     'setresuid': ('EPERM',), 'setresgid': ('EPERM',), 'setsid': ('EPERM',), 'sched_getaffinity': ('EINVAL',),
