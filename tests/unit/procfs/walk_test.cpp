@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 #include "child.h"
@@ -29,7 +30,7 @@ bool has_stack(const std::vector<Mapping> &mappings) {
     return std::any_of(mappings.begin(), mappings.end(), [](const Mapping &m) { return m.name == "[stack]"; });
 }
 
-constexpr int kRounds = 20;
+const int kRounds = std::getenv("RSSLAG_TEST_LONG") != nullptr ? 20 : 7;
 
 /// Runs `act` while `child` is walked, slightly later in each round: from the start of the walk until some time after
 /// its end.
