@@ -91,13 +91,13 @@ def gate():
         # The kernels of the guests are fetched while the build runs.
         [build('build', 'ci', 300), Step('guests', sh('for suite in bookworm trixie; do tests/vm/kernel $suite >/dev/null || exit 77; done'), 30, 900,
                                          missing=no_machines)],
-        [Step('unit', ctest('build', '-L', 'unit', each=400), 50, 900, **built), Step('format', sh('formatted'), 10, 300)],
+        [Step('unit', ctest('build', '-L', 'unit', '-j3', each=400), 50, 900, **built), Step('format', sh('formatted'), 10, 300)],
         [Step('contract', contract('gate', 3, each=400), 150, 1500, **built)],
         # Samples of the steps `inject`, `fuzz` and, below, `soak`: two minutes of one CPU together. `live` leaves a CPU idle.
         [Step('live', live(f'--gtest_filter={QUIESCENT}'), 30, 600, **tracing),
          Step('fuzz-sample', sh('sample() { build/tests/fuzz/sample_recording 9000 $1 tests/fuzz/corpus/fuzz_recording/*; }; '
                                 'sample 1 & sample 2 && wait $!'), 45, 900, **built),
-         Step('inject-sample', python('tests/inject/inject.py', RSSLAG, '--seconds', '22', *READING), 30, 600, **tracing)],
+         Step('inject-sample', python('tests/inject/inject.py', RSSLAG, '--seconds', '16', *READING), 30, 600, **tracing)],
         [Step('completeness-events', completeness('events', '1'), 7, 300, **tracing)],
         [Step('completeness-counts', completeness('counts', '1'), 7, 300, **tracing)],
         [Step('known-truth', known_truth('--gate'), 8, 400, **tracing)],
