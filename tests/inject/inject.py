@@ -95,7 +95,7 @@ def run_on_terminal(argv, directory, _command, patience):
         text = text_of(process, master, patience / 3, shows)
         # Without a screen it traces on, in lines, or is about to end. It may also have printed something before it starts the screen.
         if ALTERNATE not in text:
-            text += text_of(process, master, 2, lambda more: ALTERNATE in more)
+            text += text_of(process, master, patience / 5, lambda more: ALTERNATE in more)
         for end in (b'q', b'q', b'\x03') if ALTERNATE in text else (b'\x03', b'q', b'\x03'):
             os.write(master, end)
             text += text_of(process, master, patience / 2)
