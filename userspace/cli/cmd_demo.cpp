@@ -105,7 +105,9 @@ template <class Reader>
 int demonstrate(Reader &reader, const DemoOptions &options, const documents::TextStyle &style) {
     auto held = workload::Held::start(hold_arguments(options));
     if (!held) return fail(held.error());
-    if (!held->await_ready()) return held->end(0).value_or(kNotAllowed);
+    const auto ready = held->await_ready();
+    if (!ready) return fail(ready.error());
+    if (!*ready) return held->end(0).value_or(kNotAllowed);
     if (const core::Status rest = workload::await_rest(held->pid()); !rest) return fail(rest.error());
     const auto target = procfs::Process::open(held->pid());
     if (!target) return fail(target.error());

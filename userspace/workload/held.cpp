@@ -50,11 +50,12 @@ Held::~Held() {
 
 Held::Held(Held &&other) noexcept : pid_(std::exchange(other.pid_, 0)), from_(std::move(other.from_)) {}
 
-bool Held::await_ready() {
+core::Result<bool> Held::await_ready() {
     std::array<char, 4096> buffer{};
     for (;;) {
         const ssize_t got = core::uninterrupted([&] { return read(from_.get(), buffer.data(), buffer.size()); });
-        if (got <= 0) return false;
+        if (got < 0) return internal("read");
+        if (got == 0) return false;
         // The facts come in one write(2).
         if (std::string_view(buffer.data(), static_cast<std::size_t>(got)).find('\n') != std::string_view::npos)
             return true;

@@ -24,7 +24,7 @@ class Held {
     pid_t pid() const { return pid_; }
 
     /// Waits until the workload is ready. False if it ended, and has printed the reason on stderr.
-    bool await_ready();
+    core::Result<bool> await_ready();
 
     /// Sends `signal` (0: none), waits for the process and returns its exit status. nullopt: a signal ended the
     /// process; or this process may not send it a signal, and it ends with this process.
