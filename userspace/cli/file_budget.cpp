@@ -34,8 +34,9 @@ namespace {
 constexpr std::uint64_t kMemory = std::uint64_t{224} << 20;
 /// Work that is always allowed, and that allowed per byte: far more than recordings of a tracer take.
 constexpr std::uint64_t kWork = 300'000'000, kWorkOfByte = 64;
-/// CPU time for reading all records: 60 % of 10 s and of 1 s per 4 MB. The rest is for the work after the last record.
-constexpr double kSeconds = 6, kSecondsOfByte = 0.6 / 4e6;
+/// CPU time for reading all records: 40 % of 10 s and 60 % of 1 s per 4 MB. The rest is for the work after the last
+/// record and for other programs on the machine.
+constexpr double kSeconds = 4, kSecondsOfByte = 0.6 / 4e6;
 /// CPU time per byte for a recording that is not as dense as that: twice what the slowest export of a recording of a
 /// tracer takes, whose records have a byte or more each. Small files do not gain from it.
 constexpr double kSecondsOfSparseByte = 10e-6;
