@@ -19,6 +19,7 @@ from contract import TracingTest, assert_one_error_line, assert_valid, long_only
 RECORDED = str(contract.ROOT / 'tests' / 'fuzz' / 'corpus' / 'fuzz_recording' / 'stacks-6.18')
 PAGE = os.sysconf('SC_PAGESIZE')
 VALUES = ('came', 'went', 'resident')
+HEAPS = ('pages that came', 'pages that went', 'pages that are still resident')
 SHARES = {'touch_ten': 0.1, 'touch_thirty': 0.3, 'touch_sixty': 0.6}
 
 
@@ -52,6 +53,30 @@ def pprof_sums(test, file):
     return [sum(each[i] for each in values) for i in range(len(VALUES))]
 
 
+def perfetto_sums(test, file):
+    """The sums of the heap profiles, decoded by protoc."""
+    here, out = Path(__file__).parent, file + '.perfetto'
+    test.assertEqual(rsslag('export', '--format', 'perfetto', '-o', out, file).status, 0)
+    with open(out, 'rb') as trace:
+        text = subprocess.run(['protoc', f'--proto_path={here}', '--decode=rsslag.test.Trace', here / 'perfetto.proto'], stdin=trace,
+                              capture_output=True, check=True).stdout.decode()
+    test.assertNotRegex(text, r'(?m)^ *\d+[:{ ]')  # a field that the .proto does not have
+    (packet,) = re.findall(r'(?ms)^  profile_packet {$(.*?)^  }$', text)
+    table = {name: dict(re.findall(r'(?m)^    %s {\n      iid: (\d+)\n      \w+: (.*)$' % name, packet))
+             for name in ('strings', 'frames', 'callstacks', 'mappings')}
+    functions = {frame: table['strings'][string] for frame, string in table['frames'].items()}
+    test.assertIn('"touch_sixty"', functions.values())
+    test.assertLessEqual(set(re.findall(r'(?m)^      mapping_id: (\d+)$', packet)), set(table['mappings']))
+    test.assertLessEqual(set(re.findall(r'(?m)^      frame_ids: (\d+)$', packet)), set(functions))
+    sums = dict.fromkeys(HEAPS, 0)
+    for dump in re.findall(r'(?ms)^    process_dumps {$(.*?)^    }$', packet):
+        (heap,) = re.findall(r'(?m)^      heap_name: "(.*)"$', dump)
+        for callstack, size in re.findall(r'(?m)^        callstack_id: (\d+)\n        self_allocated: (\d+)$', dump):
+            test.assertIn(callstack, table['callstacks'])
+            sums[heap] += int(size)
+    return list(sums.values())
+
+
 def pages_by(document, function, direction):
     """Sum over the stacks that contain the function."""
     return sum(stack[direction] for stack in document['stacks']
@@ -66,10 +91,10 @@ class ByFunction(TracingTest):
         if json.loads(snapshot('--json', os.getpid()).out)['scheme'] != 'cpu':
             raise unittest.SkipTest('this kernel does not cache on CPUs')
 
-    def recorded(self, mib, *options):
+    def recorded(self, mib, *options, by=('record', '-o')):
         with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
             file = os.path.join(directory, 'file')
-            ran = rsslag('record', '--ring', '8M', *options, '-o', file, '--', program(), str(mib))
+            ran = rsslag(*by, file, '--ring', '8M', *options, '--', program(), str(mib))
             self.assertEqual(ran.status, 0, ran)
             document = json.loads(self.ran('report', '--json', file))
             assert_valid(self, 'report', document)

@@ -60,7 +60,8 @@ std::unique_ptr<exporters::Sink> sink_of(const ExportOptions &options, std::opti
     if (options.format == "csv") return session::missing_to_stderr(exporters::csv_sink(write, head));
     if (options.format == "sqlite")
         return exporters::sqlite_sink(file->path(), [&] { return stop.stop_requested() || budget.spent(0); });
-    if (options.format == "perfetto") return session::missing_to_stderr(exporters::perfetto_sink(write));
+    if (options.format == "perfetto")
+        return session::missing_to_stderr(profile::with_perfetto_heaps(exporters::perfetto_sink(write), write));
     if (auto stacks = profile::sink(options.format, write)) return session::missing_to_stderr(std::move(stacks));
     return exporters::jsonl_sink(write, head);
 }

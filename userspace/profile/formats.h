@@ -2,6 +2,7 @@
 // A profile in the formats of other tools. Pure: a profile in, bytes out.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,6 +25,13 @@ std::string pprof(const Profile &profile, const exporters::Facts &facts);
 
 /// https://www.speedscope.app/file-format-schema.json: the profiles "came", "went" and "resident", in bytes.
 std::string speedscope(const Profile &profile, const exporters::Facts &facts);
+
+/// Packets of Perfetto's trace format: for each process the heap profiles "pages that came", "pages that went" and
+/// "pages that are still resident" at `t_ns` after the attach, in bytes.
+std::string perfetto_heaps(const Profile &profile, const exporters::Facts &facts, std::uint64_t t_ns);
+
+/// `rows`, which writes a trace for Perfetto, followed by perfetto_heaps() of a recording that has samples.
+std::unique_ptr<exporters::Sink> with_perfetto_heaps(std::unique_ptr<exporters::Sink> rows, exporters::Write write);
 
 /// Collects the profile of a recording and writes it in "folded", "pprof" or "speedscope"; nullptr: not such a format.
 /// A recording without samples is an error (Kind::BadInput).

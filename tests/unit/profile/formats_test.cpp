@@ -41,6 +41,14 @@ TEST(Speedscope, ThreeProfiles) {
     EXPECT_EQ(json["profiles"][2]["weights"], nlohmann::json::parse("[122880]"));
 }
 
+TEST(Perfetto, HasTheHeapsOfEachProcess) {
+    const std::string bytes = perfetto_heaps(profile(), {}, 5);
+    for (const char *text : {"main", "touch", "[libc.so.6]", "(cut)", "[madvise]", "(no sample)", "lib/libc.so.6",
+                             "pages that came", "pages that went", "pages that are still resident"})
+        EXPECT_NE(bytes.find(text), std::string::npos) << text;
+    EXPECT_EQ(bytes.find("[page_fault]"), std::string::npos);
+}
+
 TEST(Sink, RefusesARecordingWithoutSamples) {
     std::string out;
     const auto made = sink("folded", [&out](std::string_view text) { return out += text, core::success(); });
