@@ -132,6 +132,7 @@ class ByFunction(TracingTest):
                 for frame in stack:
                     self.assertIn('name', scope['shared']['frames'][frame])
         self.assertEqual(pprof_sums(self, file), wholes)
+        self.assertEqual(perfetto_sums(self, file), wholes)
 
     def test_every_page(self):
         mib = 10  # all samples fit into their ring of 8 MiB, even if nothing reads it meanwhile
@@ -192,7 +193,7 @@ class ByFunction(TracingTest):
 
     def test_the_default_rate(self):
         mib = runs(200)
-        document, _ = self.recorded(mib, '--stacks')
+        document, _ = self.recorded(mib, '--stacks', '--stack-seed', '7', by=('live', '--format', 'csv', '--record'))
         self.assertEqual(document['sampling']['period'], 64)
         pages = (mib << 20) // PAGE
         for function, share in SHARES.items():
@@ -273,6 +274,13 @@ class Refused(unittest.TestCase):
             ran = rsslag('record', '--stacks', *more, '-o', '/dev/null', '1')
             assert_one_error_line(self, ran, 2)
             self.assertIn(said, ran.err)
+        ran = rsslag('live', '--stacks', '1')
+        assert_one_error_line(self, ran, 2)
+        self.assertIn('--record', ran.err)
+        for option in ('--stack-bytes=4K', '--stack-seed=1'):
+            ran = rsslag('record', option, '-o', '/dev/null', '1')
+            assert_one_error_line(self, ran, 2)
+            self.assertIn('--stacks', ran.err)
         for value in ('0', 'x', '-1', '64k'):
             assert_one_error_line(self, rsslag('record', f'--stacks={value}', '-o', '/dev/null', '1'), 2)
 

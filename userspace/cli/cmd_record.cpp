@@ -18,13 +18,7 @@ Run add_record(CLI::App &app, const Common &common) {
     add_trace_options(*record, *options);
     record->add_option("-o,--output", options->recording,
                        "The file to write; it must not exist, unless --force is given");
-    auto *const stacks = record->add_flag("--stacks{64}", options->typed.stacks,
-                                          "Sample the stacks that add or release pages: one sample in PAGES pages");
-    record
-        ->add_option("--stack-bytes", options->typed.stack_bytes,
-                     "With --stacks: bytes copied of each stack, 1K to 32K")
-        ->capture_default_str()
-        ->needs(stacks);
+    add_stack_options(*record, *options);
     add_claim_options(*record, *claims);
     return [options, claims, &common] {
         if (options->recording.empty()) return fail({core::Kind::BadInput, "no output file given", 0, "use -o FILE"});

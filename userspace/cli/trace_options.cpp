@@ -123,6 +123,19 @@ void add_buffer_options(CLI::App &command, session::TraceOptions &options) {
     command.add_option("--memory", options.typed.memory, "Limit of all ring and update buffers; by default 64M");
 }
 
+CLI::Option *add_stack_options(CLI::App &command, session::TraceOptions &options) {
+    CLI::Option *const stacks = command.add_flag(
+        "--stacks{64}", options.typed.stacks, "Sample the stacks that add or release pages: one sample in PAGES pages");
+    command
+        .add_option("--stack-bytes", options.typed.stack_bytes, "With --stacks: bytes copied of each stack, 1K to 32K")
+        ->capture_default_str()
+        ->needs(stacks);
+    command.add_option("--stack-seed", options.stack_seed, "With --stacks: another number chooses other pages")
+        ->capture_default_str()
+        ->needs(stacks);
+    return stacks;
+}
+
 void add_trace_options(CLI::App &command, session::TraceOptions &options) {
     add_target_options(command, options.targets);
     command.add_flag("--follow", options.follow, "Also trace child processes");

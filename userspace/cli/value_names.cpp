@@ -51,6 +51,7 @@ constexpr std::array kValueNames{
     ValueName{"", "--max-age", "TIME"},
     ValueName{"", "--ring", "SIZE"},
     ValueName{"", "--stack-bytes", "SIZE"},
+    ValueName{"", "--stack-seed", "N"},
     ValueName{"", "--memory", "SIZE"},
     ValueName{"", "--max-size", "SIZE"},
     ValueName{"", "--record", "FILE"},

@@ -49,6 +49,7 @@ struct TraceOptions {
     std::size_t ring_bytes = 0, memory_bytes = 0;  ///< 0: the default
     std::uint32_t sample_period = 0;               ///< --stacks: pages to a sample; 0: no samples
     std::uint32_t stack_bytes = 0;                 ///< --stack-bytes
+    std::uint64_t stack_seed = 0;                  ///< --stack-seed
     std::chrono::milliseconds sync{5000};
     std::optional<std::uint64_t> max_bytes;  ///< of a recording; nullopt: no limit
 };
