@@ -57,7 +57,7 @@ def ctest(directory, *arguments, each):
 
 def contract(label, jobs, each):
     """The themes with a label, then those that run apart from the others."""
-    rest, apart = (shlex.join(ctest('build', '-L', label, *of, each=each)) for of in (('-LE', 'apart', f'-j{jobs}'), ('-L', 'apart')))
+    rest, apart = (shlex.join(ctest('build', '-L', label, f'-j{jobs}', *of, each=each)) for of in (('-LE', 'apart'), ('-L', 'apart')))
     return ('bash', '-c', f'{rest}; status=$?; {apart} && exit $status')
 
 
