@@ -12,7 +12,7 @@ import unittest
 import contract
 
 # A source file of rsslag itself, or the unity file of a module.
-OWN = re.compile(re.escape(str(contract.ROOT)) + r'/(userspace/|[^/]+/userspace/[^/]+/CMakeFiles/[^/]+/Unity/unity_)')
+OWN = re.compile(re.escape(str(contract.ROOT)) + r'/(userspace/|[^/]+/userspace/[^/]+/[^/]+_unity\.cpp)')
 COMPILER = re.compile(r'(.*/)?([\w-]+-)?(c\+\+|g\+\+|clang\+\+|cc|gcc|clang)(-\d+)?')
 X86 = platform.machine() in ('x86_64', 'i686', 'i386')
 
