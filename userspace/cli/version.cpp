@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "commit.h"
 #include "recording/header.h"
 #include "rsslag_version.h"
 
@@ -22,7 +23,7 @@ std::string version_text() {
         "rsslag {} ({}), {}; schemas rsslag.snapshot/2, rsslag.proc/1, rsslag.doctor/1, "
         "rsslag.tick/2, rsslag.summary/2, rsslag.peak/1, rsslag.gap/1, rsslag.top/1, rsslag.maps/1, rsslag.mem/1, "
         "rsslag.record/2, rsslag.report/2, rsslag.report-diff/2; recordings of format {}\n",
-        RSSLAG_VERSION, RSSLAG_COMMIT, tracer, recording::kVersion);
+        RSSLAG_VERSION, commit(), tracer, recording::kVersion);
 }
 
 std::string short_version() {
