@@ -30,9 +30,11 @@ LIMIT = 300  # seconds for a test of the gate. A test that hangs fails, and the 
 LONG = bool(os.environ.get('RSSLAG_TEST_LONG'))
 
 
-def runs(usual):
-    """How many times a test repeats a thing: half of the usual number in the gate."""
-    return usual if LONG else usual // 2
+def runs(usual, gate=None):
+    """How many times a test repeats a thing, or how large a target is: in the gate half of the usual number, or `gate`."""
+    if LONG:
+        return usual
+    return usual // 2 if gate is None else gate
 
 
 # Characters that a terminal executes or hides. Newlines, which end lines of the output, are checked separately.

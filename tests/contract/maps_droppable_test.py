@@ -17,7 +17,7 @@ import contract
 from contract import Held, assert_valid, child_with, rsslag, runs
 
 MIB = 1 << 20
-FILE = 8 * MIB
+FILE = runs(16, 8) * MIB
 SLACK_KB = 1024  # two forks of one interpreter differ by less than this in the library pages that they have touched
 MADV_FREE = 8
 PYTHON = '/usr/bin/python3'  # an interpreter in a home directory cannot be read by other users
@@ -245,7 +245,7 @@ class Files(unittest.TestCase):
         with self.overlay(), self.mapped_by_nobody() as pid:
             usual = sums(self, pid, contract.as_nobody)['droppable_file_kb']
         with self.overlay(), self.mapped_by_nobody(self.path, self.other_path, program=DROPS_PAGES) as pid:
-            for _ in range(runs(20)):
+            for _ in range(runs(30, 10)):
                 told = sums(self, pid, contract.as_nobody)
                 if told['droppable_each_once']:
                     self.assertLessEqual(told['droppable_file_kb'] - usual, FILE // 1024 + SLACK_KB)

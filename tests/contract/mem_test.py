@@ -314,7 +314,7 @@ class Machine(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which('strace'), 'strace is missing')
     def test_many_that_look_alike_are_not_each_compared_with_all(self):
-        count = runs(120)
+        count = runs(200, 60)
         with Children((b'alike',) * count), tempfile.NamedTemporaryFile('r') as log:
             ran = mem('--json', '--each', prefix=['strace', '-qq', '-o', log.name, '-e', 'trace=kcmp'])
             asked = len(log.readlines())

@@ -17,9 +17,9 @@ from live import ROOMY, assert_lines_hold, unseen
 PAGE = os.sysconf('SC_PAGESIZE')
 MIB = 1 << 20
 # A page fault takes 25 us on some machines, so the targets touch no more than shows a difference.
-PARENT, CHILD = 64, 24  # MiB
+PARENT, CHILD = contract.runs(200, 64), contract.runs(80, 24)  # MiB
 
-# Touches 24 MiB, reads its own size, drops the memory: all within a few milliseconds.
+# Touches CHILD MiB, reads its own size, drops the memory: all within a few milliseconds.
 SPIKE = f"""
 import mmap, os
 rollup = open('/proc/self/smaps_rollup', 'rb', buffering=0)
@@ -34,7 +34,7 @@ os.write(1, said)
 """
 
 
-# Children of a parent with 64 MiB: a fork that execs, one that does not, and a child that execs twice without a copy by fork.
+# Children of a parent with PARENT MiB: a fork that execs, one that does not, and a child that execs twice without a copy by fork.
 FORKS = f"""
 import os, sys
 memory = bytearray({PARENT * MIB})
@@ -129,8 +129,8 @@ class Peak(TracingTest):
                     self.assertEqual((replayed[figure], report[figure]), (own[figure], own[figure]), figure)
                 self.assertEqual(report['peak_lag']['pages'], own['peak_lag']['pages'])
                 # lossy: the peak may have been higher
-                unknown = int(own['peak']['lossy'] or own['peak']['peak_min'] * 4096 <= 20 << 20)
-                for condition, status in (('peak_rss<20MiB', 1), ('peak_rss>20MiB and peak_rss<1GiB', unknown)):
+                unknown = int(own['peak']['lossy'] or own['peak']['peak_min'] * 4096 <= (CHILD - 4) << 20)
+                for condition, status in ((f'peak_rss<{CHILD - 4}MiB', 1), (f'peak_rss>{CHILD - 4}MiB and peak_rss<1GiB', unknown)):
                     self.assertEqual(rsslag('report', '--assert', condition, file).status, status, condition)
 
     def test_ends_as_the_command_does(self):
@@ -174,13 +174,13 @@ class Peak(TracingTest):
 
     def test_growth_is_that_of_the_program_that_grew_most(self):
         twice = f"import os; memory = bytearray({CHILD * MIB}); os.execv('/bin/true', ['true'])"
-        for condition, status in (('growth<1MiB', 1), ('growth>24MiB and growth<44MiB', 0), ('growth.anon>24MiB', 0)):
+        for condition, status in (('growth<1MiB', 1), (f'growth>{CHILD}MiB and growth<{CHILD + 20}MiB', 0), (f'growth.anon>{CHILD}MiB', 0)):
             ran = peak('--assert', condition, '--', interpreter(), '-S', '-E', '-c', twice)
             self.assertEqual(ran.status, status, ran)
 
     def test_growth_is_what_came_after_the_exec_and_before_the_teardown(self):
         argv = (interpreter(), '-S', '-E', '-c', f'memory = bytearray({CHILD * MIB}); import os; os._exit(0)')
-        for condition, status in (('growth<1MiB', 1), ('growth>24MiB and growth<44MiB', 0), ('growth.anon>24MiB', 0)):
+        for condition, status in (('growth<1MiB', 1), (f'growth>{CHILD}MiB and growth<{CHILD + 20}MiB', 0), (f'growth.anon>{CHILD}MiB', 0)):
             ran = peak('--assert', condition, '--', *argv)
             self.assertEqual(ran.status, status, ran)
         # The arguments and the loader's first pages, which exec itself adds, are no growth.
@@ -318,8 +318,8 @@ class Peak(TracingTest):
 
     def test_each_figure_at_the_end_of_live_and_record(self):
         argv = (interpreter(), '-S', '-E', '-c', f'memory = bytearray({CHILD * MIB}); import os; os._exit(0)')
-        holding = 'peak_rss<1GiB and peak_rss>24MiB and peak_lag<24MiB and peak_cached<24MiB and growth>24MiB and lag%<=100 ' \
-                  'and tree.peak_rss>24MiB and tree.peak_rss<1GiB'
+        holding = f'peak_rss<1GiB and peak_rss>{CHILD}MiB and peak_lag<{CHILD}MiB and peak_cached<{CHILD}MiB and growth>{CHILD}MiB and lag%<=100 ' \
+                  f'and tree.peak_rss>{CHILD}MiB and tree.peak_rss<1GiB'
         for ran, last in self.ends('--follow', '--assert', holding, '--', *argv):
             self.assertEqual(ran.status, 0, ran)
             self.assertNotIn('does not hold', last)
