@@ -78,6 +78,10 @@ def live(*arguments):
     return ('build/tests/live/live_test', '--rsslag', str(ROOT / RSSLAG), *arguments)
 
 
+def fuzz_sample(seed):
+    return sh(f'build/tests/fuzz/sample_recording 9000 {seed} tests/fuzz/corpus/fuzz_recording/*')
+
+
 def machine(suite, cpus, memory, timeout, *arguments):
     return ('tests/vm/step', suite, str(cpus), str(memory), str(timeout), *arguments)
 
@@ -93,10 +97,10 @@ def gate():
                                          missing=no_machines)],
         [Step('unit', ctest('build', '-L', 'unit', '-j3', each=400), 50, 900, **built), Step('format', sh('formatted'), 10, 300)],
         [Step('contract', contract('gate', 3, each=400), 150, 1500, **built)],
-        # Samples of the steps `inject`, `fuzz` and, below, `soak`: two minutes of one CPU together. `live` leaves a CPU idle.
+        # Samples of the steps `inject`, `fuzz` and, below, `soak`: two minutes of one CPU together. `live` leaves a CPU idle, and so do
+        # the guests at their end.
         [Step('live', live(f'--gtest_filter={QUIESCENT}'), 30, 600, **tracing),
-         Step('fuzz-sample', sh('sample() { build/tests/fuzz/sample_recording 9000 $1 tests/fuzz/corpus/fuzz_recording/*; }; '
-                                'sample 1 & sample 2 && wait $!'), 45, 900, **built),
+         Step('fuzz-sample', fuzz_sample(1), 35, 900, **built),
          Step('inject-sample', python('tests/inject/inject.py', RSSLAG, '--seconds', '16', *READING), 30, 600, **tracing)],
         [Step('completeness-events', completeness('events', '1'), 7, 300, **tracing)],
         [Step('completeness-counts', completeness('counts', '1'), 7, 300, **tracing)],
@@ -106,7 +110,8 @@ def gate():
                                      '--scheme', 'thread', '--status', 'flushed'), 60, 700, **in_machine),
          Step('vm-trixie-32', machine('trixie', 32, 2048, 600, '--live-only', '--gtest_filter=FewPages*:PerCpu*:*per_cpu:*few_pages:*classic',
                                       '--scheme', 'cpu', '--status', 'exact'), 60, 700, **in_machine),
-         Step('soak-sample', python('tests/live/soak.py', '--rsslag', RSSLAG, '--sample', '30'), 35, 600, **tracing)],
+         Step('soak-sample', python('tests/live/soak.py', '--rsslag', RSSLAG, '--sample', '30'), 35, 600, **tracing),
+         Step('fuzz-sample-2', fuzz_sample(2), 45, 900, **built)],
     ]
 
 
