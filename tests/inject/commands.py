@@ -72,8 +72,10 @@ class Command:
 class OnScreen(Command):
     screen = True
 
-    def __init__(self, name, argv):
+    def __init__(self, name, argv, ready=''):
+        """`ready`: what a screen shows once its CMD has ended. Earlier, the keys that quit would end CMD, with another status."""
         super().__init__(name, argv, lambda *_: None)
+        self.ready = ready
 
 
 def one_process(ran, _directory, target, _clean):
@@ -260,7 +262,7 @@ def commands(rsslag):
         Mount('mount', ['mount', '{dir}/mounted'], rsslag),
         Mount('umount', ['umount', '{dir}/mounted'], rsslag),
         OnScreen('screen-live', ['live', '--interval', '50ms', '-p', '{pid}']),
-        OnScreen('screen-command', ['live', '--interval', '50ms', '--', 'echo', 'here']),
+        OnScreen('screen-command', ['live', '--interval', '50ms', '--', 'echo', 'here'], 'ended with status'),
         OnScreen('screen-top', ['top']),
         OnScreen('screen-replay', ['replay', RECORDING]),
     ]

@@ -12,6 +12,7 @@ if it does so twice in a row. Status 77 if nothing can be tested on this machine
 import argparse
 import collections
 import concurrent.futures
+import functools
 import os
 import pty
 import random
@@ -24,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import time
 import zlib
 from pathlib import Path
@@ -68,9 +70,9 @@ def run_plain(argv, directory, command, patience):
         return Ran(status, out.read(), err.read())
 
 
-def shows(text):
-    """Whether there is a screen, or are lines instead of it."""
-    return 'q quit' in text or (ALTERNATE not in text and '\n' in text)
+def shows(ready, text):
+    """Whether there is a screen with `ready`, or are lines instead of it."""
+    return ('q quit' in text and ready in text) or (ALTERNATE not in text and '\n' in text)
 
 
 def text_of(process, master, seconds, until=lambda text: False):
@@ -85,14 +87,14 @@ def text_of(process, master, seconds, until=lambda text: False):
     return text
 
 
-def run_on_terminal(argv, directory, _command, patience):
+def run_on_terminal(argv, directory, command, patience):
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (24, 80))
     before = termios.tcgetattr(slave)
     process = subprocess.Popen(argv, stdin=slave, stdout=slave, stderr=slave, env=environment(directory),
                                start_new_session=True, preexec_fn=lambda: os.login_tty(os.dup(slave)))
     try:
-        text = text_of(process, master, patience / 3, shows)
+        text = text_of(process, master, patience / 3, functools.partial(shows, command.ready))
         # Without a screen it traces on, in lines, or is about to end. It may also have printed something before it starts the screen.
         if ALTERNATE not in text:
             text += text_of(process, master, patience / 5, lambda more: ALTERNATE in more)
@@ -253,7 +255,7 @@ def main():
     if options.sites and 'stack-trace' not in subprocess.run(['strace', '-V'], capture_output=True, text=True, check=False).stdout:
         print('this strace shows no stacks: tests by call, not by call site')
         options.sites = False
-    begin = time.monotonic()
+    begin, stopped = time.monotonic(), threading.Event()
     with subprocess.Popen([rsslag, 'demo', 'few-pages', '--hold'], stdout=subprocess.PIPE, text=True) as held, \
             concurrent.futures.ThreadPoolExecutor(2 * os.cpu_count()) as pool:
         try:
@@ -268,9 +270,11 @@ def main():
             print(f'{len(chosen)} commands, {runner.places} places, {found} injections, {len(all_of_them)} of this part, found after '
                   f'{time.monotonic() - begin:.0f} s; no errors are listed for {" ".join(sorted(runner.unknown))}', flush=True)
             wrong, once = [], []
+            for number in (signal.SIGINT, signal.SIGTERM):  # ends after the injections that have begun, and says how many there were
+                signal.signal(number, lambda *_: stopped.set())
 
             def one(injection):
-                if options.seconds and time.monotonic() - begin > options.seconds:
+                if stopped.is_set() or (options.seconds and time.monotonic() - begin > options.seconds):
                     return False
                 error = runner.inject(*injection)
                 if error:
