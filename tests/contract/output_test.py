@@ -2,6 +2,7 @@
 """Output that cannot be written: a closed stdout, a full disk, a pipe without a reader."""
 import os
 import select
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -34,6 +35,20 @@ class Unwritable(unittest.TestCase):
     def test_a_full_disk(self):
         for args in self.PLAIN:
             assert_one_error_line(self, onto_full_disk(*args), 1)
+
+
+class UnreadableChild(TracingTest):
+    @unittest.skipUnless(shutil.which('strace'), 'strace is missing')
+    def test_demo_ends_if_it_cannot_read_its_workload(self):
+        with tempfile.NamedTemporaryFile() as log:
+            strace = ['strace', '-qq', '-o', log.name, '-e', 'trace=read']
+            if rsslag('demo', 'few-pages', prefix=strace).status != 0:
+                self.skipTest('strace is not permitted here')
+            calls = [line for line in log.read().decode().splitlines() if line.startswith('read(')]
+            (number,) = [number for number, line in enumerate(calls, 1) if ', "ready ' in line]
+            ran = rsslag('demo', 'few-pages', prefix=[*strace, '-e', f'inject=read:error=EIO:when={number}'])
+        assert_one_error_line(self, ran, 1)
+        self.assertIn('Input/output error', ran.err)
 
 
 class UnwritableSnapshot(TracingTest):
