@@ -79,7 +79,7 @@ void require_peak(const report::Report &report, const core::Summary &summary) {
 }
 
 void require_stacks(const report::Report &report) {
-    for (const auto by : {report::StacksBy::Function, report::StacksBy::Module, report::StacksBy::Thread})
+    for (const auto by : {profile::By::Function, profile::By::Module, profile::By::Thread})
         require_harmless(report::stacks_text(report.stacks, by, SIZE_MAX, report.facts.machine.page_size, true));
     const std::string flames = report::flame_svg(report);
     require_xml(flames.substr(0, flames.rfind("<script>")) + "</svg>");  // the script is the same for all

@@ -88,8 +88,9 @@ void end_at_stop(const ClaimOptions &claims) {
 std::string text_of(const ReportOptions &options, const Report &report, const std::optional<Report> &other,
                     const report::ReportStyle &style) {
     if (options.stacks && !options.json)
-        return stacks_text(report.stacks, report::stacks_by(options.by), options.all ? SIZE_MAX : report::kStackLines,
-                           report.facts.machine.page_size, style.utf8);
+        return report::stacks_text(report.stacks, profile::by_of(options.by),
+                                   options.all ? SIZE_MAX : report::kStackLines, report.facts.machine.page_size,
+                                   style.utf8);
     if (other) return options.json ? diff_json(*other, report) : diff_text(*other, report, style);
     return options.json ? report_json(report) : report_text(report, style);
 }

@@ -40,6 +40,8 @@ class Arrivals {
     void explain(std::uint64_t number, const Origin &origin);
     void look(const core::event::AbsentPages &absent);
 
+    /// The number of samples that it keeps.
+    std::size_t size() const { return origins_.size(); }
     /// Whether there was a look, and not too many samples.
     bool known() const { return looked_ && !overflowed_; }
     /// Calls `use` for each sample with an origin whose pages may be resident, as of the last look at the process. A

@@ -54,6 +54,7 @@ void Collector::note(const exporters::UpdateRow &row) {
     waiting.pages = *row.pages;
     waiting.pid = row.at.pid;
     waiting.tid = row.at.tid;
+    if (row.fault && row.pages->n > 0) waiting.mapping = mapping_number(row);
     complete(found);
 }
 
@@ -67,13 +68,28 @@ void Collector::complete(std::unordered_map<std::uint64_t, Waiting>::iterator at
                                   reason_of(waiting.sample, waiting.pid, is_loss),
                                   std::abs(static_cast<double>(waiting.pages->n)) / probability};
     Estimates &estimates = estimates_[origin.task];
-    Estimate &estimate = estimates.by_stack[{origin.stack, origin.reason}];
+    const auto [row, is_new] = estimates.by_stack.try_emplace({origin.stack, origin.reason});
+    Estimate &estimate = row->second;
+    if (is_new) ++rows_;
     (is_loss ? estimate.went : estimate.came) += origin.pages;
     (is_loss ? estimates.went_variance : estimates.came_variance) += origin.pages * origin.pages * (1 - probability);
     estimate.samples++;
+    if (waiting.mapping) by_mapping_[{*waiting.mapping, origin.stack}] += origin.pages;
     if (!is_loss && core::owns_page(waiting.sample)) arrivals_.explain(at->first, origin);
     if (!is_loss && !core::owns_page(waiting.sample)) estimate.unknown += origin.pages;
     waiting_.erase(at);
+}
+
+/// nullopt: the names of mappings have reached their limit.
+std::optional<std::uint32_t> Collector::mapping_number(const exporters::UpdateRow &row) {
+    constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+    std::pair<std::uint64_t, std::string> key{row.at.mm, row.mapping};
+    const auto found = mappings_.find(key);
+    if (found != mappings_.end()) return found->second;
+    if (mapping_bytes_ + row.mapping.size() > kMostBytes) return std::nullopt;
+    mapping_bytes_ += row.mapping.size();
+    const auto next = static_cast<std::uint32_t>(mappings_.size());
+    return mappings_.emplace(std::move(key), next).first->second;
 }
 
 std::uint32_t Collector::frame_number(const core::StackFrame &frame) {
@@ -104,7 +120,7 @@ void Collector::stacks(const core::event::Stacks &stacks) {
     }
 }
 
-void Collector::put_thread(ThreadFlow &thread, const Estimates &estimates) {
+void Collector::put_thread(Profile &profile, ThreadFlow &thread, const Estimates &estimates) {
     std::vector<double> came, went;
     for (const auto &[by, estimate] : estimates.by_stack) {
         came.push_back(estimate.came);
@@ -118,7 +134,7 @@ void Collector::put_thread(ThreadFlow &thread, const Estimates &estimates) {
         Flow flow{pages_came[i], pages_went[i], 0, 0, estimate.samples};
         flow.unknown = part_of(flow.came, estimate.unknown / estimate.came);
         flow.resident = std::min(flow.came - flow.unknown, part_of(flow.came, estimate.resident / estimate.came));
-        profile_.flows.push_back({by.first, by.second, thread.pid, thread.tid, flow});
+        profile.flows.push_back({by.first, by.second, thread.pid, thread.tid, flow});
         thread.unexplained.came -= pages_came[i];
         thread.unexplained.went -= pages_went[i];
         ++i;
@@ -126,26 +142,56 @@ void Collector::put_thread(ThreadFlow &thread, const Estimates &estimates) {
     thread.unexplained.unknown = thread.unexplained.came;
 }
 
-Profile Collector::take() {
-    profile_.unmatched = waiting_.size();
-    profile_.walked = arrivals_.known();
-    arrivals_.each([this](const Arrivals::Origin &origin, Arrivals::Residence residence) {
-        Estimate &estimate = estimates_[origin.task].by_stack[{origin.stack, origin.reason}];
+std::vector<MappingStack> Collector::mapping_stacks() const {
+    struct Sum {
+        double all = 0, most = 0;
+        std::size_t stack = 0;
+    };
+    std::vector<Sum> sums(mappings_.size());
+    for (const auto &[key, pages] : by_mapping_) {
+        Sum &sum = sums[key.first];
+        sum.all += pages;
+        if (pages > sum.most) sum.most = pages, sum.stack = key.second;
+    }
+    std::vector<MappingStack> stacks;
+    for (const auto &[key, number] : mappings_)
+        if (const Sum &sum = sums[number]; sum.all > 0)
+            stacks.push_back({key.first, key.second, sum.stack, sum.most / sum.all});
+    return stacks;
+}
+
+Profile Collector::profile_of(Profile profile, std::map<Task, Estimates> estimates,
+                              std::map<Task, ThreadFlow> threads) const {
+    profile.unmatched = waiting_.size();
+    profile.walked = arrivals_.known();
+    profile.mappings = mapping_stacks();
+    arrivals_.each([&estimates](const Arrivals::Origin &origin, Arrivals::Residence residence) {
+        Estimate &estimate = estimates[origin.task].by_stack[{origin.stack, origin.reason}];
         if (residence == Arrivals::Residence::Resident) estimate.resident += origin.pages;
         if (residence == Arrivals::Residence::Unknown) estimate.unknown += origin.pages;
     });
     if (!arrivals_.known()) {
-        for (auto &[task, estimates] : estimates_)
-            for (auto &[by, estimate] : estimates.by_stack)
+        for (auto &[task, each] : estimates)
+            for (auto &[by, estimate] : each.by_stack)
                 estimate.unknown = estimate.came;
     }
-    for (auto &[task, thread] : threads_) {
-        put_thread(thread, estimates_[task]);
-        profile_.threads.push_back(std::move(thread));
+    for (auto &[task, thread] : threads) {
+        put_thread(profile, thread, estimates[task]);
+        profile.threads.push_back(std::move(thread));
     }
-    std::stable_sort(profile_.flows.begin(), profile_.flows.end(),
+    std::stable_sort(profile.flows.begin(), profile.flows.end(),
                      [](const StackFlow &a, const StackFlow &b) { return a.flow.size() > b.flow.size(); });
-    return std::move(profile_);
+    return profile;
+}
+
+Profile Collector::now() const {
+    return profile_of(profile_, estimates_, threads_);
+}
+
+Profile Collector::take() {
+    Profile profile = profile_of(std::move(profile_), std::move(estimates_), std::move(threads_));
+    *this = Collector();
+    return profile;
 }
 
 }  // namespace rsslag::profile

@@ -25,13 +25,22 @@ class Collector {
     void note(const exporters::UpdateRow &row);
     void stacks(const core::event::Stacks &stacks);
     void absent_pages(const core::event::AbsentPages &absent) { arrivals_.look(absent); }
+    /// The profile until now.
+    Profile now() const;
+    /// The profile. The collector is empty afterwards.
     Profile take();
+    /// The number of things that it keeps.
+    std::size_t size() const {
+        return threads_.size() + rows_ + by_mapping_.size() + stacks_.size() + frames_.size() + waiting_.size() +
+               arrivals_.size();
+    }
 
   private:
     struct Waiting {
         core::Sample sample;
         std::optional<core::Pages> pages;  ///< of the update's row
         int pid = 0, tid = 0;
+        std::optional<std::uint32_t> mapping;  ///< of the page fault: a number of mappings_
         std::optional<std::size_t> stack;
     };
     /// Sums over the samples of pages / probability.
@@ -48,9 +57,12 @@ class Collector {
 
     /// To be called for the row and for the stack of a sample: whichever comes last completes it.
     void complete(std::unordered_map<std::uint64_t, Waiting>::iterator at);
+    std::optional<std::uint32_t> mapping_number(const exporters::UpdateRow &row);
     std::uint32_t frame_number(const core::StackFrame &frame);
     std::size_t stack_number(const core::CallStack &stack, const std::vector<core::StackFrame> &frames);
-    void put_thread(ThreadFlow &thread, const Estimates &estimates);
+    std::vector<MappingStack> mapping_stacks() const;
+    static void put_thread(Profile &profile, ThreadFlow &thread, const Estimates &estimates);
+    Profile profile_of(Profile profile, std::map<Task, Estimates> estimates, std::map<Task, ThreadFlow> threads) const;
 
     Profile profile_;
     std::unordered_map<std::uint64_t, Waiting> waiting_;  ///< by the number of the sample
@@ -58,7 +70,12 @@ class Collector {
     std::map<core::StackFrame, std::uint32_t> frames_;
     std::map<core::CallStack, std::size_t> stacks_;
     std::map<Task, Estimates> estimates_;
+    std::size_t rows_ = 0;  ///< of all by_stack
     std::map<Task, ThreadFlow> threads_;
+    std::map<std::pair<std::uint64_t, std::string>, std::uint32_t> mappings_;  ///< by mm and name
+    std::size_t mapping_bytes_ = 0;                                            ///< of their names
+    /// The pages that came, by number of the mapping and stack.
+    std::map<std::pair<std::uint32_t, std::size_t>, double> by_mapping_;
 };
 
 }  // namespace rsslag::profile

@@ -41,13 +41,23 @@ const ThreadFlow *Profile::thread(int pid, int tid) const {
     return found != threads.end() && found->pid == pid && found->tid == tid ? &*found : nullptr;
 }
 
-std::vector<StackSum> by_stack(const Profile &profile) {
+const MappingStack *Profile::mapping(std::uint64_t mm, std::string_view name) const {
+    const std::pair<std::uint64_t, std::string_view> key{mm, name};
+    const auto key_of = [](const MappingStack &each) {
+        return std::pair<std::uint64_t, std::string_view>(each.mm, each.mapping);
+    };
+    const auto found = std::ranges::lower_bound(mappings, key, {}, key_of);
+    return found != mappings.end() && key_of(*found) == key ? &*found : nullptr;
+}
+
+std::vector<StackSum> by_stack(const Profile &profile, const Of &of) {
     struct Parts {
         Flow flow;
         std::set<int> tids;
     };
     std::map<std::pair<std::size_t, Reason>, Parts> all;
     for (const StackFlow &each : profile.flows) {
+        if (!of.includes(each.pid, each.tid)) continue;
         Parts &parts = all[{each.stack, each.reason}];
         parts.flow += each.flow;
         parts.tids.insert(each.tid);
@@ -61,10 +71,11 @@ std::vector<StackSum> by_stack(const Profile &profile) {
     return sums;
 }
 
-StackSum unexplained(const Profile &profile) {
+StackSum unexplained(const Profile &profile, const Of &of) {
     StackSum sum;
     std::set<int> tids;
     for (const ThreadFlow &thread : profile.threads) {
+        if (!of.includes(thread.pid, thread.tid)) continue;
         sum.flow += thread.unexplained;
         if (thread.unexplained.size() > 0) tids.insert(thread.tid);
     }
@@ -94,6 +105,20 @@ std::string name_of(const core::StackFrame &frame) {
     if (!frame.function.empty()) return frame.function;
     if (!frame.file.empty()) return fmt::format("[{}]", last_part(frame.file));
     return "(unknown)";
+}
+
+std::string resident_text(const Flow &flow, const std::string &amount, bool utf8) {
+    if (flow.unknown == 0) return amount;
+    if (flow.unknown == flow.came) return utf8 ? "–" : "-";
+    return (utf8 ? "≥" : ">=") + amount;
+}
+
+std::string innermost(const Profile &profile, std::size_t stack, std::size_t most) {
+    const std::vector<std::uint32_t> &frames = profile.stacks[stack].frames;
+    std::string text;
+    for (std::size_t i = 0; i < frames.size() && i < most; ++i)
+        text += (i == 0 ? "" : " < ") + name_of(profile.frames[frames[i]]);
+    return text.empty() ? "(no stack)" : text;
 }
 
 /// Each part is rounded down; the rest goes, one each, to those that lost most by this.

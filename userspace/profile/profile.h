@@ -42,6 +42,14 @@ struct ThreadFlow {
     Flow unexplained;  ///< what no sample explains, since there are none, or fewer than chance allows
 };
 
+/// The stack by which most of the pages of a mapping came, of those with a sample.
+struct MappingStack {
+    std::uint64_t mm = 0;  ///< exporters::Stamp::mm
+    std::string mapping;   ///< its name, raw bytes
+    std::size_t stack = 0;
+    double share = 0;  ///< of the pages that the samples of the mapping stand for
+};
+
 /// For each thread and direction the flows of its stacks and what is unexplained sum up to what the records say, to the
 /// page.
 struct Profile {
@@ -55,7 +63,9 @@ struct Profile {
     std::vector<core::CallStack> stacks;
     std::vector<StackFlow> flows;  ///< the largest first
     std::vector<ThreadFlow> threads;
+    std::vector<MappingStack> mappings;  ///< sorted by mm and name
 
+    const MappingStack *mapping(std::uint64_t mm, std::string_view name) const;
     const ThreadFlow *thread(int pid, int tid) const;
 };
 
@@ -66,11 +76,18 @@ struct StackSum {
     Flow flow;
     std::vector<int> tids;  ///< ascending
 };
+/// A process or a thread; 0: all.
+struct Of {
+    int pid = 0, tid = 0;
+
+    bool includes(int of_pid, int of_tid) const { return (pid == 0 || pid == of_pid) && (tid == 0 || tid == of_tid); }
+};
+
 /// The largest first.
-std::vector<StackSum> by_stack(const Profile &profile);
+std::vector<StackSum> by_stack(const Profile &profile, const Of &of = {});
 
 /// The sum of ThreadFlow::unexplained, and the threads that have some.
-StackSum unexplained(const Profile &profile);
+StackSum unexplained(const Profile &profile, const Of &of = {});
 
 /// "outermost", "cut" and so on.
 std::string_view name(core::StackEnd end);
@@ -81,6 +98,12 @@ std::string frame_of(Reason reason);
 
 /// The function, or the file in brackets if its name is not known. Raw bytes.
 std::string name_of(const core::StackFrame &frame);
+
+/// "≥" before `amount` if more may be resident; "–" if nothing is known.
+std::string resident_text(const Flow &flow, const std::string &amount, bool utf8);
+
+/// "parse_json < load < main": the innermost frames of a stack, at most `most`. Raw bytes.
+std::string innermost(const Profile &profile, std::size_t stack, std::size_t most);
 
 /// Integers that sum up to `whole`, in the ratio of the weights, which are at least 0. All are 0 if all weights are.
 std::vector<std::int64_t> apportion(std::int64_t whole, const std::vector<double> &weights);

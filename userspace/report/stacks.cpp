@@ -3,11 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "core/extreme_text.h"
 #include "core/json.h"
@@ -21,52 +18,6 @@ using profile::Flow;
 using profile::Profile;
 using profile::StackSum;
 
-constexpr std::string_view kNoSample = "(no sample)";
-
-class Lines {
-  public:
-    void add(const std::string &name, const Flow &flow, bool is_self) {
-        StackLine &line = lines_[name];
-        line.name = name;
-        line.all += flow;
-        if (is_self) line.self += flow;
-    }
-    std::vector<StackLine> sorted() {
-        std::vector<StackLine> sorted;
-        for (auto &[name, line] : lines_)
-            sorted.push_back(std::move(line));
-        std::stable_sort(sorted.begin(), sorted.end(),
-                         [](const StackLine &a, const StackLine &b) { return a.all.size() > b.all.size(); });
-        return sorted;
-    }
-
-  private:
-    std::map<std::string, StackLine> lines_;
-};
-
-std::string key_of(const core::StackFrame &frame, StacksBy by) {
-    if (by == StacksBy::Function) return profile::name_of(frame);
-    return frame.file.empty() ? "(unknown)" : frame.file;
-}
-
-void add_stack(Lines &lines, const StackSum &sum, const Profile &profile, StacksBy by) {
-    if (by == StacksBy::Reason) return lines.add(std::string(profile::name(sum.reason)), sum.flow, true);
-    const std::vector<std::uint32_t> &frames = profile.stacks[sum.stack].frames;
-    std::set<std::string> seen;  // a recursive function counts once
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-        const std::string key = key_of(profile.frames[frames[i]], by);
-        if (seen.insert(key).second) lines.add(key, sum.flow, i == 0);
-    }
-    if (frames.empty()) lines.add("(no stack)", sum.flow, true);
-}
-
-void add_threads(Lines &lines, const Profile &profile) {
-    for (const profile::StackFlow &each : profile.flows) {
-        const profile::ThreadFlow *const thread = profile.thread(each.pid, each.tid);
-        lines.add(fmt::format("{} {}", each.tid, thread == nullptr ? "" : thread->comm), each.flow, true);
-    }
-}
-
 /// How many of the samples have a stack that reaches the start of its thread.
 std::string whole_stacks(const Profile &profile) {
     std::uint64_t whole = 0, all = 0;
@@ -77,16 +28,6 @@ std::string whole_stacks(const Profile &profile) {
     if (whole == all) return "";
     return fmt::format("; {:.1f} % of the stacks are whole",
                        100.0 * static_cast<double>(whole) / static_cast<double>(all));
-}
-
-/// "≥" if more may be resident; "–" if nothing is known.
-std::string resident_text(const Flow &flow, const core::PageSize &page_size, bool utf8) {
-    if (flow.unknown > 0 && flow.unknown == flow.came) return utf8 ? "–" : "-";
-    return fmt::format("{}{}",
-                       flow.unknown == 0 ? ""
-                       : utf8            ? "≥"
-                                         : ">=",
-                       core::with_thousands(page_size.kb({flow.resident}).n));
 }
 
 ordered_json text_or_null(std::string_view raw) {
@@ -128,26 +69,7 @@ ordered_json row_json(const StackSum &sum, const core::CallStack *stack, const P
 
 }  // namespace
 
-StacksBy stacks_by(std::string_view what) {
-    if (what == "thread") return StacksBy::Thread;
-    if (what == "reason") return StacksBy::Reason;
-    return what == "function" ? StacksBy::Function : StacksBy::Module;
-}
-
-std::vector<StackLine> lines(const Profile &profile, StacksBy by) {
-    Lines lines;
-    if (by == StacksBy::Thread) {
-        add_threads(lines, profile);
-    } else {
-        for (const StackSum &sum : profile::by_stack(profile))
-            add_stack(lines, sum, profile, by);
-    }
-    if (const StackSum rest = profile::unexplained(profile); rest.flow.size() > 0)
-        lines.add(std::string(kNoSample), rest.flow, true);
-    return lines.sorted();
-}
-
-std::string stacks_text(const Profile &profile, StacksBy by, std::size_t most, const core::PageSize &page_size,
+std::string stacks_text(const Profile &profile, profile::By by, std::size_t most, const core::PageSize &page_size,
                         bool utf8) {
     if (profile.period == 0) return "the recording has no stacks; record it with rsslag record --stacks\n";
     std::string text = fmt::format("{} samples, one in {} pages, scaled to the amounts in the records", profile.samples,
@@ -163,15 +85,15 @@ std::string stacks_text(const Profile &profile, StacksBy by, std::size_t most, c
                         mark + "NET kB", "RESIDENT kB", mark + "SELF kB", "SAMPLES",
                         kHeadings[static_cast<std::size_t>(by)]);
     const auto kb = [&page_size](std::int64_t pages) { return core::with_thousands(page_size.kb({pages}).n); };
-    const std::vector<StackLine> all = lines(profile, by);
-    for (const StackLine &line : all) {
+    const std::vector<profile::Line> all = profile::lines(profile, by);
+    for (const profile::Line &line : all) {
         if (most-- == 0) {
             text += fmt::format("and {} more\n", all.size() - static_cast<std::size_t>(&line - all.data()));
             break;
         }
         text += fmt::format("{:>12}{:>12}{:>12}{:>12}{:>12}{:>9}  {}\n", kb(line.all.came), kb(line.all.went),
-                            kb(line.all.net()), resident_text(line.all, page_size, utf8), kb(line.self.came),
-                            line.all.samples, core::printable(line.name, utf8));
+                            kb(line.all.net()), profile::resident_text(line.all, kb(line.all.resident), utf8),
+                            kb(line.self.came), line.all.samples, core::printable(line.name, utf8));
     }
     return text;
 }

@@ -56,6 +56,53 @@ TEST(Collector, ScalesTheSamplesOfAThreadToItsRecords) {
     EXPECT_EQ(unexplained(profile).flow.size(), 0);
 }
 
+TEST(Collector, GivesTheProfileUntilNowAndGoesOn) {
+    Collector collector;
+    collector.begin(1);
+    collector.samples(samples({1, 1}));
+    collector.note(update(11, 1, 0));
+    collector.stacks(stacks({0}));
+    EXPECT_EQ(by_stack(collector.now()).at(0).flow.came, 1);
+    EXPECT_EQ(by_stack(collector.now()).at(0).flow.came, 1) << "the first call has taken nothing";
+    collector.note(update(11, 1, 1));
+    core::event::Stacks second = stacks({0});
+    second.first = 1;
+    collector.stacks(second);
+    EXPECT_EQ(by_stack(collector.now()).at(0).flow.came, 2);
+    EXPECT_GT(collector.size(), 0U);
+    EXPECT_EQ(by_stack(collector.take()).at(0).flow.came, 2);
+    EXPECT_EQ(collector.size(), 0U);
+}
+
+TEST(Collector, FindsTheStackByWhichMostPagesOfAMappingCame) {
+    Collector collector;
+    collector.begin(1);
+    collector.samples(samples({4, 1, 1, 8, -16}));
+    const auto at = [](std::string_view mapping, std::int64_t pages, std::int64_t sample) {
+        exporters::UpdateRow row = update(11, pages, sample);
+        row.at.mm = 7;
+        row.fault.emplace();
+        row.mapping = mapping;
+        return row;
+    };
+    collector.note(at("[heap]", 4, 0));
+    collector.note(at("[heap]", 1, 1));
+    collector.note(at("/lib/x", 1, 2));
+    exporters::UpdateRow elsewhere = at("[heap]", 8, 3);
+    elsewhere.at.mm = 8;
+    collector.note(elsewhere);
+    collector.note(at("[heap]", -16, 4));
+    collector.stacks(stacks({0, 1, 0, 0, 0}));
+    const Profile profile = collector.take();
+    const MappingStack *const heap = profile.mapping(7, "[heap]");
+    ASSERT_NE(heap, nullptr);
+    EXPECT_EQ(innermost(profile, heap->stack, 4), "touch < main");
+    EXPECT_DOUBLE_EQ(heap->share, 0.8);
+    EXPECT_EQ(innermost(profile, profile.mapping(7, "/lib/x")->stack, 1), "touch");
+    EXPECT_EQ(innermost(profile, profile.mapping(8, "[heap]")->stack, 2), "touch < main");
+    EXPECT_EQ(profile.mapping(8, "/lib/x"), nullptr);
+}
+
 TEST(Collector, PartsSumUpToThePage) {
     Collector collector;
     collector.begin(64);

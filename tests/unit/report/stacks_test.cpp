@@ -27,7 +27,7 @@ profile::Profile profile() {
 }
 
 TEST(Stacks, RecursionCountsOnce) {
-    const std::vector<StackLine> all = lines(profile(), StacksBy::Function);
+    const std::vector<profile::Line> all = profile::lines(profile(), profile::By::Function);
     ASSERT_EQ(all.size(), 3U);
     EXPECT_EQ(all[0].name, "main");
     EXPECT_EQ(all[0].self.came, 0);
@@ -39,26 +39,27 @@ TEST(Stacks, RecursionCountsOnce) {
 }
 
 TEST(Stacks, ByModuleAndThread) {
-    EXPECT_EQ(lines(profile(), StacksBy::Module).at(0).name, "/bin/x");
-    EXPECT_EQ(lines(profile(), StacksBy::Module).at(0).self.came, 256);
-    EXPECT_EQ(lines(profile(), StacksBy::Thread).at(0).name, "11 x");
+    EXPECT_EQ(profile::lines(profile(), profile::By::Module).at(0).name, "/bin/x");
+    EXPECT_EQ(profile::lines(profile(), profile::By::Module).at(0).self.came, 256);
+    EXPECT_EQ(profile::lines(profile(), profile::By::Thread).at(0).name, "11 x");
 }
 
 TEST(Stacks, Text) {
-    const std::string text = stacks_text(profile(), StacksBy::Function, 1, kPage, true);
+    const std::string text = stacks_text(profile(), profile::By::Function, 1, kPage, true);
     EXPECT_NE(text.find("       1,024           0       1,024         800           0        4  main\n"),
               std::string::npos)
         << text;
     EXPECT_NE(text.find("and 2 more\n"), std::string::npos) << text;
-    EXPECT_NE(stacks_text({}, StacksBy::Module, 9, kPage, true).find("the recording has no stacks"), std::string::npos);
+    EXPECT_NE(stacks_text({}, profile::By::Module, 9, kPage, true).find("the recording has no stacks"),
+              std::string::npos);
 }
 
 TEST(Stacks, AreMarkedIfRecordsOfCountersWereLost) {
     profile::Profile all = profile();
-    EXPECT_EQ(stacks_text(all, StacksBy::Function, 9, kPage, true).find('~'), std::string::npos);
+    EXPECT_EQ(stacks_text(all, profile::By::Function, 9, kPage, true).find('~'), std::string::npos);
     EXPECT_NE(stacks_json(all).find(R"("approximate":false)"), std::string::npos);
     all.lossy = true;
-    const std::string text = stacks_text(all, StacksBy::Function, 9, kPage, true);
+    const std::string text = stacks_text(all, profile::By::Function, 9, kPage, true);
     for (const char *const part : {"records were lost", "~CAME kB", "~WENT kB", "~NET kB", "~SELF kB"})
         EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
     EXPECT_NE(stacks_json(all).find(R"("approximate":true)"), std::string::npos);
@@ -67,25 +68,26 @@ TEST(Stacks, AreMarkedIfRecordsOfCountersWereLost) {
 TEST(Stacks, TextMarksWhatMayBeResident) {
     profile::Profile all = profile();
     all.flows[0].flow.unknown = 6;
-    EXPECT_NE(stacks_text(all, StacksBy::Function, 9, kPage, true).find("        ≥800 "), std::string::npos);
-    EXPECT_NE(stacks_text(all, StacksBy::Function, 9, kPage, false).find("       >=800 "), std::string::npos);
+    EXPECT_NE(stacks_text(all, profile::By::Function, 9, kPage, true).find("        ≥800 "), std::string::npos);
+    EXPECT_NE(stacks_text(all, profile::By::Function, 9, kPage, false).find("       >=800 "), std::string::npos);
     all.flows[0].flow.unknown = 256;
-    EXPECT_NE(stacks_text(all, StacksBy::Function, 9, kPage, true).find("       1,024           –"), std::string::npos);
+    EXPECT_NE(stacks_text(all, profile::By::Function, 9, kPage, true).find("       1,024           –"),
+              std::string::npos);
 }
 
 TEST(Stacks, TextShowsHowManyAreWhole) {
     profile::Profile all = profile();
-    EXPECT_EQ(stacks_text(all, StacksBy::Function, 9, kPage, true).find("whole"), std::string::npos);
+    EXPECT_EQ(stacks_text(all, profile::By::Function, 9, kPage, true).find("whole"), std::string::npos);
     all.stacks.push_back({{1}, core::StackEnd::Cut});
     all.flows.push_back({1, profile::Reason::PageFault, 10, 11, {1, 0, 0, 0, 1}});
-    EXPECT_NE(stacks_text(all, StacksBy::Function, 9, kPage, true).find("; 80.0 % of the stacks are whole"),
+    EXPECT_NE(stacks_text(all, profile::By::Function, 9, kPage, true).find("; 80.0 % of the stacks are whole"),
               std::string::npos);
 }
 
 TEST(Stacks, ByReason) {
     profile::Profile all = profile();
     all.flows.push_back({0, profile::Reason::Munmap, 10, 11, {0, 9, 0, 0, 1}});
-    const std::vector<StackLine> by_reason = lines(all, StacksBy::Reason);
+    const std::vector<profile::Line> by_reason = profile::lines(all, profile::By::Reason);
     EXPECT_EQ(by_reason.at(0).name, "page_fault");
     EXPECT_EQ(by_reason.at(1).name, "munmap");
     EXPECT_EQ(by_reason.at(1).self.went, 9);
