@@ -104,13 +104,24 @@ ordered_json kilobytes(const std::optional<core::Kilobytes> &kb) {
     return kb ? ordered_json(kb->n) : ordered_json(nullptr);
 }
 
-ordered_json named_growth(const exporters::ImageGrowth::Mapping &mapping) {
+/// null: no sample was taken at a fault in the mapping.
+ordered_json mapping_stack(const profile::MappingStack *most, const profile::Profile &stacks) {
+    if (most == nullptr) return nullptr;
+    ordered_json functions = ordered_json::array();
+    for (const std::uint32_t frame : stacks.stacks[most->stack].frames)
+        functions.push_back(core::printable(profile::name_of(stacks.frames[frame])));
+    return {{"functions", functions}, {"share", most->share}};
+}
+
+ordered_json named_growth(const exporters::ImageGrowth::Mapping &mapping, const profile::MappingStack *most,
+                          const profile::Profile &stacks) {
     return {{"mapping", core::printable(mapping.name)},
             {"came", mapping.came.n},
             {"updates", mapping.updates},
             {"held_start_kb", kilobytes(mapping.held_start)},
             {"held_end_kb", kilobytes(mapping.held_end)},
-            {"build_id", mapping.build_id.known() ? ordered_json(core::hex(mapping.build_id)) : ordered_json(nullptr)}};
+            {"build_id", mapping.build_id.known() ? ordered_json(core::hex(mapping.build_id)) : ordered_json(nullptr)},
+            {"stack", mapping_stack(most, stacks)}};
 }
 
 ordered_json thread_growth(const exporters::ImageGrowth::Thread &thread) {
@@ -125,7 +136,10 @@ ordered_json array_of(const List &list, Make make) {
     return array;
 }
 
-ordered_json image(const exporters::ImageGrowth &image) {
+ordered_json image(const exporters::ImageGrowth &image, const profile::Profile &stacks) {
+    const auto with_stack = [&](const exporters::ImageGrowth::Mapping &mapping) {
+        return named_growth(mapping, stacks.mapping(image.mm, mapping.name), stacks);
+    };
     ordered_json no_fault = ordered_json::object();
     for (std::size_t i = 0; i < exporters::kNoFaults; ++i)
         no_fault[std::string(name(static_cast<exporters::NoFault>(i)))] = image.no_fault[i].n;
@@ -136,7 +150,7 @@ ordered_json image(const exporters::ImageGrowth &image) {
             {"grew", image.grew().n},
             {"approximate", image.approximate},
             {"parts_approximate", image.parts_approximate},
-            {"mappings", array_of(image.mappings, named_growth)},
+            {"mappings", array_of(image.mappings, with_stack)},
             {"threads", array_of(image.threads, thread_growth)},
             {"no_fault", no_fault},
             {"names_lost", image.names_lost}};
@@ -149,7 +163,7 @@ ordered_json residual(const ResidualStatistics &residual) {
             {"walks", residual.walks}};
 }
 
-ordered_json process(const ReportProcess &process) {
+ordered_json process(const ReportProcess &process, const profile::Profile &stacks) {
     ordered_json object = ordered_json::object();
     // When it grows, an ordered_map copies its values, which include the arrays of all threads.
     constexpr std::size_t kMostKeys = 64;
@@ -187,7 +201,7 @@ ordered_json process(const ReportProcess &process) {
     object["lag"] = array_of(process.points, point);
     object["growth"] = array_of(
         process.growth, [&process](const Growth &growth) { return growth_range(growth, process.extremes.lossy); });
-    object["images"] = array_of(process.images, image);
+    object["images"] = array_of(process.images, [&stacks](const auto &each) { return image(each, stacks); });
     return object;
 }
 
@@ -250,7 +264,7 @@ std::string report_json(const Report &report) {
     text += "\"processes\":[";
     for (const ReportProcess &each : report.processes) {
         if (text.back() == '}') text += ',';
-        text += process(each).dump();
+        text += process(each, report.stacks).dump();
     }
     return text + "]," + stacks_json(report.stacks) + "}\n";
 }
