@@ -21,9 +21,8 @@ Run add_live(CLI::App &app, const Common &common) {
         ->excludes(format);
     live->add_option("--threads", options->typed.threads, "Which threads to list: all, changed, top:N or none");
     live->add_flag("--events", options->events, "Also print a line for each record");
-    CLI::Option *const recording = live->add_option("--record", options->recording,
-                                                    "Also record the trace in FILE, for replay, report and export");
-    add_stack_options(*live, *options)->needs(recording);
+    live->add_option("--record", options->recording, "Also record the trace in FILE, for replay, report and export");
+    add_stack_options(*live, *options);
     add_claim_options(*live, *claims);
     return [options, claims, &common] {
         options->sampled = claims->typed.empty();

@@ -112,6 +112,8 @@ Status parse(session::TraceOptions &options) {
                                          : session::Format::Lines;
     // Figures of JSON add up only with all threads; text for people is one line per tick.
     const std::string fallback = options.format == session::Format::Jsonl ? "all" : "none";
+    if (!options.typed.stacks.empty() && options.recording.empty() && !screen)
+        return Error{Kind::BadInput, "--stacks requires the screen or --record", 0, "add --record FILE"};
     const auto threads = parse_threads(options.typed.threads.empty() ? fallback : options.typed.threads);
     if (!threads) return threads.error();
     options.threads = *threads;
@@ -123,7 +125,7 @@ void add_buffer_options(CLI::App &command, session::TraceOptions &options) {
     command.add_option("--memory", options.typed.memory, "Limit of all ring and update buffers; by default 64M");
 }
 
-CLI::Option *add_stack_options(CLI::App &command, session::TraceOptions &options) {
+void add_stack_options(CLI::App &command, session::TraceOptions &options) {
     CLI::Option *const stacks = command.add_flag(
         "--stacks{64}", options.typed.stacks, "Sample the stacks that add or release pages: one sample in PAGES pages");
     command
@@ -133,7 +135,6 @@ CLI::Option *add_stack_options(CLI::App &command, session::TraceOptions &options
     command.add_option("--stack-seed", options.stack_seed, "With --stacks: another number chooses other pages")
         ->capture_default_str()
         ->needs(stacks);
-    return stacks;
 }
 
 void add_trace_options(CLI::App &command, session::TraceOptions &options) {

@@ -69,6 +69,13 @@ std::optional<Intent> list_character(LiveState &state, char32_t key) {
                 state.growth = true;
             }
             return std::nullopt;
+        case U'x':
+            if (const auto pid = selected_process(state)) {
+                state.open(*pid);
+                state.stacks.shown = true;
+                state.list_stacks();
+            }
+            return std::nullopt;
         case U'w':
         case U'r':
             if (const auto pid = selected_process(state)) state.pid = *pid;

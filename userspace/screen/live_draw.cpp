@@ -220,6 +220,10 @@ class Layout {
             bottom -= output;
             draw_output(grid_, {bottom, 0, output, columns}, state_);
         }
+        if (state_.stacks.shown) {
+            draw_stacks(grid_, {top, 0, bottom - top, columns}, state_, process_);
+            return;
+        }
         if (state_.growth) {
             draw_growth(grid_, {top, 0, bottom - top, columns}, state_, process_, now_ns_);
             return;

@@ -36,8 +36,13 @@ bool draw_typing(Grid &grid, const LiveState &state) {
         const bool lists = state.lists();
         grid.put(row, 0,
                  fmt::format(" filter by {}: {}_   Enter keeps it, Esc drops it",
-                             lists ? "name, command, user or PID" : "name or TID",
-                             core::printable(lists ? state.choices.filter : state.filter, state.style.utf8)),
+                             lists                ? "name, command, user or PID"
+                             : state.stacks.shown ? "function"
+                                                  : "name or TID",
+                             core::printable(lists                ? state.choices.filter
+                                             : state.stacks.shown ? state.stacks.filter
+                                                                  : state.filter,
+                                             state.style.utf8)),
                  Look::Bold);
     } else if (state.typing) {
         grid.put(row, 0, " keys go to the command; Ctrl-] returns to rsslag", Look::Bold);
@@ -82,6 +87,7 @@ void draw_footer(Grid &grid, const LiveState &state, const Process &process) {
         {6, "space pause"},
         {12, "+- interval"},
         {7, "w walk"}};
+    if (state.facts.sample_period > 0) keys.push_back({3, "x stacks"});
     if (state.has_command) keys.push_back({3, "i type to the command"});
     if (state.facts.below) keys.push_back({2, "Esc back"});
     if (!state.facts.below)
@@ -104,7 +110,7 @@ void draw_help(Grid &grid, const Area &area, const LiveState &state) {
         "   s  sort by the next column               /  filter by name or TID",
         "   n N  next, previous row of the filter    y  copy the row to the clipboard",
         "   t  threads   c  CPUs                     m  " + member_names(),
-        "   g  what grew in the last 30 s, by mapping and by thread",
+        "   g  what grew in the last 30 s            x  stacks (--stacks), v tree",
         " Words",
         "   flushed  what the kernel's own counter holds, and /proc/PID/stat says",
         "   cached   counted by a thread or a CPU, not yet added to that counter",

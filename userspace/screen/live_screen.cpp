@@ -183,6 +183,15 @@ void LiveScreen::take(const Playback &playback) {
     state_->facts.playback = playback;
 }
 
+void LiveScreen::take(std::shared_ptr<const profile::Profile> profile, std::uint64_t from_ns) {
+    Stacks &stacks = state_->stacks;
+    stacks.latest = std::move(profile);
+    stacks.from_ns = from_ns;
+    if (state_->frozen) return;
+    stacks.profile = stacks.latest;
+    state_->list_stacks();
+}
+
 void LiveScreen::rewind() {
     state_->shown_before = state_->pid;
     state_->all = {};
@@ -271,7 +280,7 @@ void LiveState::open(int process) {
     frozen.reset();
     frozen_all.reset();
     selected.reset();
-    one = growth = false;
+    one = growth = stacks.shown = false;
 }
 
 void LiveState::next_process() {
@@ -296,14 +305,17 @@ std::optional<Intent> LiveState::character(char32_t key) {
             }
             return Quit{};
         case U's': next_sort(); break;
-        case U'/': filtering = true, one = growth = false; break;
-        case U't': table = Table::Threads, selected.reset(), one = growth = false; break;
+        case U'/':
+            filtering = true;
+            if (!stacks.shown) one = growth = false;
+            break;
+        case U't': table = Table::Threads, selected.reset(), one = growth = stacks.shown = false; break;
         case U'c':
             if (process != nullptr && !cpus_cache(process->tick)) {
                 notice = "on this kernel threads cache updates, not CPUs";
                 break;
             }
-            table = Table::Cpus, selected.reset(), one = growth = false;
+            table = Table::Cpus, selected.reset(), one = growth = stacks.shown = false;
             break;
         case U'm': {
             const auto *const now = std::find(kShownMembers.begin(), kShownMembers.end(), member);
@@ -314,6 +326,7 @@ std::optional<Intent> LiveState::character(char32_t key) {
         case U' ':
             if (frozen) {
                 frozen.reset();
+                stacks.profile = stacks.latest;
             } else if (process != nullptr) {
                 frozen = *process;
             }
@@ -330,7 +343,8 @@ std::optional<Intent> LiveState::character(char32_t key) {
             if (!facts.below) return Record{pid};
             notice = fmt::format("cannot record from here: use rsslag live {}", pid);
             break;
-        case U'g': growth = !growth, one = false; break;
+        case U'g': growth = !growth || stacks.shown, one = stacks.shown = false; break;
+        case U'x': stacks.shown = !stacks.shown, growth = false; break;
         case U'?': help = !help; break;
         case U'o': output = !output; break;
         case U'y': return Copy{};
@@ -359,8 +373,13 @@ std::optional<Intent> LiveScreen::key(const Key &pressed) {
     state.notice.clear();
     const bool lists = state.lists();
     if (state.filtering) {
-        if (edit_filter(lists ? state.choices.filter : state.filter, pressed)) state.filtering = false;
-        (lists ? state.choices.selected : state.selected).reset();
+        const bool of_stacks = !lists && state.stacks.shown;
+        std::string &filter = lists ? state.choices.filter : of_stacks ? state.stacks.filter : state.filter;
+        if (edit_filter(filter, pressed)) state.filtering = false;
+        if (of_stacks)
+            state.list_stacks();
+        else
+            (lists ? state.choices.selected : state.selected).reset();
         return std::nullopt;
     }
     const Key key = known_key(pressed);
@@ -368,13 +387,18 @@ std::optional<Intent> LiveScreen::key(const Key &pressed) {
     if (const ReplayKey handled = replay_key(state, key); handled.taken) return handled.intent;
     if (lists) return list_key(state, key);
     if (chooses(key)) state.listed = false;
+    if (state.stacks.shown && state.stacks_key(key)) return state.list_stacks(), std::nullopt;
     if (const auto by = move_of(key)) {
         state.move(*by);
         return std::nullopt;
     }
     if (state.move_to_match(key)) return std::nullopt;
     switch (key.name) {
-        case Key::Name::Character: return state.character(key.character);
+        case Key::Name::Character: {
+            std::optional<Intent> intent = state.character(key.character);
+            state.list_stacks();
+            return intent;
+        }
         case Key::Name::Tab: state.next_process(); break;
         case Key::Name::Enter:
             state.move(0);  // keep the first entry selected if there was no selection

@@ -21,6 +21,7 @@
 #include "documents/glyphs.h"
 #include "documents/text_parts.h"
 #include "documents/top_rows.h"
+#include "profile/lines.h"
 #include "screen/screen.h"
 
 namespace rsslag::screen {
@@ -169,6 +170,21 @@ struct Listing {
     std::size_t total = 0;       ///< number of rows before the filter
 };
 
+/// What the stacks are sorted by.
+enum class StackSort : std::uint8_t { Came, Went, Net, Resident, Self };
+
+/// The view of stacks.
+struct Stacks {
+    bool shown = false;
+    bool tree = false;
+    StackSort sort = StackSort::Came;
+    std::string filter;
+    std::shared_ptr<const profile::Profile> profile, latest;  ///< the one shown differs while the display is paused
+    std::uint64_t from_ns = 0;                                ///< of `latest`: it is of the time from here on
+    std::vector<profile::Line> lines;                         ///< of the process or thread shown; those that match
+    std::size_t selected = 0;                                 ///< index in `lines`
+};
+
 struct LiveState {
     ScreenFacts facts;
     TextStyle style;
@@ -191,6 +207,7 @@ struct LiveState {
     std::optional<int> selected;  ///< nullopt: the first entry
     bool one = false;             ///< a single thread or CPU is shown
     bool growth = false;          ///< recent growth is shown
+    Stacks stacks;
     bool help = false;
     bool output = true;  ///< CMD's output is shown
     std::string filter;
@@ -208,6 +225,13 @@ struct LiveState {
     /// Moves the selection of a process's table by n or N; returns false for another key.
     bool move_to_match(const Key &key);
     void next_sort();
+    /// The thread whose view is shown; 0: none is.
+    int shown_tid() const;
+    /// Lists the stacks again: after another profile, or a key.
+    void list_stacks();
+    void move_in_stacks(std::int64_t by);
+    /// Handles a key while the stacks are shown; returns false for a key with its usual meaning.
+    bool stacks_key(const Key &key);
     /// Shows this process instead of the list.
     void open(int process);
     void next_process();
@@ -236,6 +260,9 @@ void draw_one(Grid &grid, const Area &area, const LiveState &state, const Proces
 
 /// Draws the growth of the last seconds, by mapping and by thread.
 void draw_growth(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns);
+
+/// Draws the functions whose stacks were sampled.
+void draw_stacks(Grid &grid, const Area &area, const LiveState &state, const Process &process);
 
 /// Draws the list of processes: the whole screen.
 void draw_list(Grid &grid, const LiveState &state, std::chrono::milliseconds since_tick);

@@ -15,6 +15,7 @@
 #include "documents/grid.h"
 #include "documents/tick.h"
 #include "documents/top.h"
+#include "profile/profile.h"
 
 namespace rsslag::screen {
 
@@ -108,6 +109,7 @@ struct ScreenFacts {
     std::chrono::milliseconds interval{1000};
     bool walks = true;                 ///< smaps is walked; false with --no-walk
     bool no_match = false;             ///< no process matched at the start
+    std::uint32_t sample_period = 0;   ///< pages to a sample of stacks; 0: there are none
     bool below = false;                ///< opened from the list of processes: Esc returns there
     std::optional<Playback> playback;  ///< set if a recording is replayed
 };
@@ -139,6 +141,8 @@ class LiveScreen {
     void take(Tick tick, std::string user = {});
     void take(CommandOutput output);
     void take(const Playback &playback);
+    /// `from_ns`: since the attach; the profile is of the time from there on.
+    void take(std::shared_ptr<const profile::Profile> profile, std::uint64_t from_ns);
     /// Discards the data of all ticks and keeps the choices of the user.
     void rewind();
     /// Shows a notice until the next key.

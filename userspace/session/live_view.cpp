@@ -30,6 +30,14 @@ void post_tick(terminal::Screen &screen, core::Tick tick, procfs::UserNames &use
     });
 }
 
+void post_stacks(terminal::Screen &screen, LiveStacks &stacks) {
+    auto profile = stacks.changed();
+    if (profile == nullptr) return;
+    screen.post([profile = std::move(profile), from_ns = stacks.from_ns()](terminal::Shown &shown) {
+        if (shown.live) shown.live->take(profile, from_ns);
+    });
+}
+
 void post_notice(terminal::Screen &screen, std::string notice) {
     screen.post([notice = std::move(notice)](terminal::Shown &shown) {
         if (shown.live) {

@@ -9,6 +9,7 @@
 #include "analysis/observer.h"
 #include "procfs/user_names.h"
 #include "screen/screen.h"
+#include "session/live_stacks.h"
 #include "terminal/screen.h"
 
 namespace rsslag::session {
@@ -30,6 +31,9 @@ class ScreenTicks : public analysis::TraceObserver {
     terminal::Screen &screen_;
     procfs::UserNames users_;
 };
+
+/// Queues the profile for the live screen, if it has changed.
+void post_stacks(terminal::Screen &screen, LiveStacks &stacks);
 
 /// Queues a notice for the live screen or the list of processes.
 void post_notice(terminal::Screen &screen, std::string notice);

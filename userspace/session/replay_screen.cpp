@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/tee.h"
+#include "session/live_stacks.h"
 #include "session/live_view.h"
 #include "system/signals.h"
 #include "terminal/screen.h"
@@ -67,6 +69,9 @@ class Player : public analysis::TraceObserver {
 
     Status open() {
         if (Status begun = begin(std::nullopt); !begun) return begun;
+        if (replay_->header().sample_period > 0) {  // opens it again, now that it is known what is in it
+            if (Status begun = begin(std::nullopt); !begun) return begun;
+        }
         positions_ = replay_->positions();
         const std::uint64_t start_ns = replay_->header().start_ns;
         const std::uint64_t last_ns = positions_.empty() ? 0 : positions_.back().last_ns;
@@ -83,6 +88,7 @@ class Player : public analysis::TraceObserver {
                 std::chrono::nanoseconds(header.boot_unix_ns)));
         known.clock_ticks = header.clock_ticks;
         known.playback = screen::Playback{};
+        known.sample_period = header.sample_period;
         return known;
     }
 
@@ -117,9 +123,18 @@ class Player : public analysis::TraceObserver {
     Status begin(std::optional<recording::Position> from) {
         analysis::ReplayOptions chosen = options_;
         chosen.from = from;
-        auto opened = analysis::Replay::open(file_, this, chosen);
+        if (const std::uint32_t period = replay_ ? replay_->header().sample_period : 0; period > 0) {
+            stacks_.emplace(period);
+            both_.emplace(*this, *stacks_);
+        }
+        auto opened =
+            both_ ? analysis::Replay::open(file_, &*both_, chosen) : analysis::Replay::open(file_, this, chosen);
         if (!opened) return opened.error();
         replay_.emplace(std::move(*opened));
+        if (stacks_) {
+            const std::uint64_t start_ns = replay_->header().start_ns;
+            stacks_->begin(start_ns, from ? from->first_ns - std::min(from->first_ns, start_ns) : 0);
+        }
         pending_.clear();
         shown_.clear();
         over_ = false;
@@ -196,6 +211,7 @@ class Player : public analysis::TraceObserver {
             speed_ == reported_.speed)
             return;
         reported_ = playback;
+        if (stacks_ && !ticks->empty()) post_stacks(*screen_, *stacks_);
         screen_->post([playback, ticks](terminal::Shown &shown) {
             shown.live->take(playback);
             for (core::Tick &tick : *ticks)
@@ -339,6 +355,8 @@ class Player : public analysis::TraceObserver {
     system::StopSignals &stop_;
     terminal::Screen *screen_ = nullptr;
     std::optional<analysis::Replay> replay_;
+    std::optional<LiveStacks> stacks_;  ///< if the recording has samples
+    std::optional<analysis::Tee> both_;
     std::vector<recording::Position> positions_;
     std::deque<core::Tick> pending_;    ///< read, but not shown yet
     Batch batch_;                       ///< to be shown with the next frame

@@ -43,9 +43,14 @@ Status Session::open() {
     chosen.stop_waiting = [this] { return must_end(); };
     chosen.for_screen = writer_.on_screen();
     chosen.observer = &writer_;
+    if (writer_.on_screen() && options_.sample_period > 0) {
+        stacks_.emplace(options_.sample_period);
+        chosen.observer = &both_.emplace(writer_, *stacks_);
+    }
     auto tracer = tracer::Tracer::open(chosen);
     if (!tracer) return tracer.error();
     tracer_.emplace(std::move(*tracer));
+    if (stacks_) stacks_->begin(tracer_->start_ns());
     writer_.begin_queue();
     if (recording_) {
         tracer_->record(std::move(*std::exchange(recording_, std::nullopt)), header());
@@ -58,6 +63,7 @@ Status Session::open() {
 Status Session::head(bool no_match) {
     screen::ScreenFacts facts = screen_facts(tracer_->facts(), interval_, !options_.no_walk, false);
     facts.no_match = no_match;
+    facts.sample_period = options_.sample_period;
     Status written = writer_.head(std::move(facts));
     show_recording();
     return written;
@@ -160,6 +166,7 @@ Status Session::one_tick() {
 Status Session::take_ticks() {
     const bool any_tick = std::exchange(taken_, writer_.ticks()) != writer_.ticks();
     had_any_ = had_any_ || any_tick || tracer_->any();
+    if (any_tick && stacks_ && writer_.screen() != nullptr) post_stacks(*writer_.screen(), *stacks_);
     return writer_.flush();
 }
 

@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "analysis/tee.h"
 #include "core/result.h"
 #include "recording/header.h"
 #include "recording/writer.h"
+#include "session/live_stacks.h"
 #include "session/tick_writer.h"
 #include "session/trace_options.h"
 #include "system/signals.h"
@@ -101,6 +103,8 @@ class Session {
     std::optional<recording::Writer> recording_;  ///< until it is passed to the tracer
     std::optional<recording::Writer> ending_;     ///< ended by the key r, not completely written yet
     std::vector<std::string> command_line_;
+    std::optional<LiveStacks> stacks_;  ///< on a screen, if stacks are sampled
+    std::optional<analysis::Tee> both_;
     std::optional<tracer::Tracer> tracer_;
     std::function<void(terminal::Screen *)> idle_;
     std::function<bool()> ended_;

@@ -346,6 +346,10 @@ void Tracer::State::forget_walks() {
         plan.next_ns = std::min(plan.next_ns, plan.last_ns + kWalkCostsAtMost * plan.cost_ns);
 }
 
+std::uint64_t Tracer::start_ns() const {
+    return state_->analyzer.facts().start.t_ns;
+}
+
 const core::SnapshotDocument &Tracer::facts() const {
     return state_->source->facts();
 }

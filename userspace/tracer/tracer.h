@@ -79,6 +79,8 @@ class Tracer {
     void walk_now(pid_t pid);
     /// Machine, kernel and calibration.
     const core::SnapshotDocument &facts() const;
+    /// CLOCK_MONOTONIC at the start of the trace.
+    std::uint64_t start_ns() const;
 
     /// Whether any process is traced. An ended process counts until its last tick.
     bool any() const;

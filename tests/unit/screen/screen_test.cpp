@@ -120,6 +120,92 @@ TEST_F(Screens, ShowWhatGrewByMappingAndByThread) {
     EXPECT_FALSE(contains(shown(screen), "GREW BY"));
 }
 
+/// main calls parse_json and cache_evict. Of the classic's PID, and of thread 4712.
+std::shared_ptr<const profile::Profile> sampled() {
+    profile::Profile all;
+    all.period = 64;
+    all.samples = 9;
+    all.walked = true;
+    all.frames = {{"parse_json", "/bin/x", {}, 1},
+                  {"cache_evict", "/bin/x", {}, 2},
+                  {"main", "/bin/x", {}, 3},
+                  {"evil\033[2J", "/bin/x", {}, 4}};
+    all.stacks = {{{0, 2}, core::StackEnd::Outermost}, {{1, 2}, core::StackEnd::Outermost}, {{3}, core::StackEnd::Cut}};
+    const int pid = classic_tick(33).process.pid;
+    all.flows = {{0, profile::Reason::PageFault, pid, 4712, {9'000, 0, 7'000, 0, 5}},
+                 {1, profile::Reason::Madvise, pid, 4713, {0, 2'000, 0, 0, 3}},
+                 {2, profile::Reason::PageFault, pid, 4713, {64, 0, 10, 20, 1}},
+                 {0, profile::Reason::PageFault, pid + 1, pid + 1, {77'777, 0, 0, 0, 1}}};
+    all.threads = {{pid, 4712, "worker-00", {9'000, 0}, {}},
+                   {pid, 4713, "worker-01", {64, 2'010}, {0, 10}},
+                   {pid + 1, pid + 1, "other", {77'777, 0}, {}}};
+    return std::make_shared<const profile::Profile>(std::move(all));
+}
+
+TEST_F(Screens, ShowTheFunctionsByWhichPagesCameAndWent) {
+    LiveScreen screen = classic_screen({});
+    screen.take(sampled(), 0);
+    press(screen, "x");
+    EXPECT_TRUE(is_golden(shown(screen), "screen_stacks_120x36.txt"));
+    EXPECT_TRUE(is_golden(shown(screen, {24, 80}), "screen_stacks_80x24.txt"));
+    EXPECT_FALSE(contains(shown(screen), "77,777")) << "another process";
+    press(screen, "v");
+    EXPECT_TRUE(is_golden(shown(screen), "screen_stacks_tree.txt"));
+    press(screen, "v/EVICT\n");
+    EXPECT_TRUE(contains(shown(screen), "cache_evict"));
+    EXPECT_FALSE(contains(shown(screen), "parse_json"));
+    press(screen, "x");
+    EXPECT_FALSE(contains(shown(screen), "STACKS"));
+    EXPECT_FALSE(contains(shown(screen), "EVICT")) << "the threads are not filtered by it";
+}
+
+TEST_F(Screens, SortStacksAndKeepTheSelectedFunction) {
+    LiveScreen screen = classic_screen({});
+    screen.take(sampled(), 0);
+    press(screen, "x");
+    const auto selected = [&screen] { return screen.draw({36, 120}, milliseconds(0)).selected_text(); };
+    EXPECT_TRUE(contains(selected(), "main"));
+    press(screen, "\x01");
+    EXPECT_TRUE(contains(selected(), "parse_json"));
+    press(screen, "s");
+    EXPECT_TRUE(contains(shown(screen), "STACKS, by went"));
+    EXPECT_TRUE(contains(selected(), "parse_json"));
+    press(screen, "ssss");
+    EXPECT_TRUE(contains(shown(screen), "STACKS, by came"));
+    press(screen, " ");
+    screen.take(std::make_shared<const profile::Profile>(), 0);
+    EXPECT_TRUE(contains(shown(screen), "parse_json")) << "the display is paused";
+    press(screen, " ");
+    EXPECT_FALSE(contains(shown(screen), "parse_json"));
+    press(screen, "\x1b");
+    EXPECT_FALSE(contains(shown(screen), "no stack"));
+}
+
+TEST_F(Screens, ShowTheStacksOfOneThread) {
+    LiveScreen screen = classic_screen({});
+    screen.take(sampled(), 12'345'000'000);
+    press(screen, "/worker-00\n\nx");
+    const std::string text = shown(screen);
+    EXPECT_TRUE(contains(text, "STACKS of thread 4712")) << text;
+    EXPECT_TRUE(contains(text, "from 12.3 s on"));
+    EXPECT_TRUE(contains(text, "parse_json"));
+    EXPECT_FALSE(contains(text, "cache_evict"));
+    press(screen, "\x1b");
+    EXPECT_TRUE(contains(shown(screen), "THREAD 4712"));
+}
+
+TEST_F(Screens, ShowWhyThereAreNoStacks) {
+    LiveScreen screen = classic_screen({});
+    press(screen, "x");
+    EXPECT_TRUE(contains(shown(screen), "no stacks are sampled; start rsslag live with --stacks"));
+    auto lossy = *sampled();
+    lossy.lossy = true;
+    lossy.lost = 3;
+    screen.take(std::make_shared<const profile::Profile>(lossy), 0);
+    EXPECT_TRUE(contains(shown(screen), "~36,000"));
+    EXPECT_TRUE(contains(shown(screen), "3 samples lost"));
+}
+
 TEST_F(Screens, ShowThatMappingsAreNotTraced) {
     LiveScreen screen = classic_screen({});
     press(screen, "g");
