@@ -15,6 +15,7 @@ from pathlib import Path
 import contract
 from browser import Browser, needs_chromium
 from contract import TracingTest, assert_one_error_line, assert_valid, long_only, needs_root, rsslag, runs, snapshot
+from panes import Pane, needs_tmux
 
 RECORDED = str(contract.ROOT / 'tests' / 'fuzz' / 'corpus' / 'fuzz_recording' / 'stacks-6.18')
 PAGE = os.sysconf('SC_PAGESIZE')
@@ -81,6 +82,41 @@ def pages_by(document, function, direction):
     """Sum over the stacks that contain the function."""
     return sum(stack[direction] for stack in document['stacks']
                if any(frame['function'] == function for frame in stack['frames']))
+
+
+class Touching:
+    """A process that touches so many MiB and drops a tenth of them, each time that it is told to."""
+
+    def __init__(self, mib):
+        self.words = [program(), str(mib), 'held']
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        self.pid = self.process.pid
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def touch(self, test):
+        self.process.stdin.write(b'x')
+        test.assertEqual(self.process.stdout.readline(), b'done\n')
+
+    def recorded(self, test, file, *options):
+        """Records one round in the file. Returns its report."""
+        def is_traced():
+            ran = rsslag('report', '--json', file)
+            return ran.status == 0 and bool(ran.document()['processes'])
+        with contract.begun([contract.binary, 'record', *options, '-o', file, '-p', str(self.pid)], stderr=subprocess.DEVNULL,
+                            env=contract.environment()) as tracer:
+            contract.wait_until(is_traced)
+            self.touch(test)
+            tracer.send_signal(signal.SIGINT)
+            test.assertEqual(tracer.wait(contract.TIMEOUT), 0)
+        document = rsslag('report', '--json', file).document()
+        assert_valid(test, 'report', document)
+        return document
 
 
 @needs_root
@@ -150,6 +186,9 @@ class ByFunction(TracingTest):
             self.assertEqual(stack['frames'][-1]['function'], '_start')
             self.assertIn('main', [frame['function'] for frame in stack['frames']])
         self.assertRegex(text, r'\n *[\d,]+ +[\d,]+ +[\d,]+ +\S+ +[\d,]+ +\d+  touch_sixty\n')
+        largest = document['processes'][0]['images'][-1]['mappings'][0]
+        self.assertEqual(largest['stack']['functions'][:2], ['touch_sixty', 'main'], largest)
+        self.assertAlmostEqual(largest['stack']['share'], 0.6, delta=0.05 + document['sampling']['lost'] / 100)
         reasons = {stack['reason'] for stack in document['stacks'] if any(frame['function'] == 'drop_ten' for frame in stack['frames'])}
         self.assertLessEqual({'madvise'}, reasons)
         self.assertLessEqual(reasons, {'madvise', 'page_fault'})
@@ -162,17 +201,8 @@ class ByFunction(TracingTest):
         tenth = (mib << 20) // 10 // PAGE
         with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
             file = os.path.join(directory, 'file')
-            with contract.begun([program(), str(mib), 'held'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as held:
-                with contract.begun([contract.binary, 'record', '--ring', '8M', '--stacks=1', '-o', file, '-p', str(held.pid)],
-                                    stderr=subprocess.DEVNULL, env=contract.environment()) as tracer:
-                    contract.wait_until(lambda: self.is_traced(file))
-                    held.stdin.write(b'x')
-                    self.assertEqual(held.stdout.readline(), b'done\n')
-                    tracer.send_signal(signal.SIGINT)
-                    self.assertEqual(tracer.wait(contract.TIMEOUT), 0)
-                held.stdin.close()
-            document = json.loads(self.ran('report', '--json', file))
-            assert_valid(self, 'report', document)
+            with Touching(mib) as held:
+                document = held.recorded(self, file, '--ring', '8M', '--stacks=1')
             self.assert_exports(document, file)
             text = self.ran('report', '--stacks', file)
             reasons = self.ran('report', '--stacks', '--by', 'reason', file)
@@ -187,9 +217,19 @@ class ByFunction(TracingTest):
         self.assertRegex(text, r'\n *[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+ +\d+  touch_sixty\n')
         self.assertRegex(reasons, r'\n *[\d,]+ +0 +[\d,]+ +[\d,]+ +[\d,]+ +\d+  page_fault\n')
 
-    def is_traced(self, file):
-        ran = rsslag('report', '--json', file)
-        return ran.status == 0 and bool(ran.document()['processes'])
+    @long_only('it records five times')
+    def test_another_seed_chooses_other_pages(self):
+        """Of the same mm and the same addresses."""
+        counts = []
+        with Touching(20) as held, tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+            held.touch(self)  # the code comes in the first round
+            for number, seed in enumerate((1, 1, 2, 3, 4)):
+                document = held.recorded(self, os.path.join(directory, str(number)), '--stacks=16', '--stack-seed', str(seed))
+                self.assertEqual(document['sampling']['lost'], 0)
+                counts.append([sum(stack['samples'] for stack in document['stacks'] if stack['reason'] == 'page_fault' and
+                                   function in [frame['function'] for frame in stack['frames']]) for function in SHARES])
+        self.assertEqual(counts[0], counts[1], 'the same seed chooses the same pages')
+        self.assertGreater(len(set(map(tuple, counts))), 3, counts)
 
     def test_the_default_rate(self):
         mib = runs(200)
@@ -200,6 +240,77 @@ class ByFunction(TracingTest):
             # The number of samples is binomial; each stands for 64 pages.
             deviation = math.sqrt(pages * share * 64)
             self.assertAlmostEqual(pages_by(document, function, 'came'), pages * share, delta=5 * deviation + document['sampling']['lost'] * 64)
+
+
+ROW = re.compile(r'(?m)^[ ▶>]*([\d,]+) +([\d,]+) +[−\d,]+ +([≥–\d,]+) +[\d,]+ +(\d+) ( *\S+)')
+
+
+def rows(text):
+    """{function: (came, went, resident) in pages} of the view of stacks."""
+    def pages(kb):
+        return int(kb.strip('≥').replace(',', '')) * 1024 // PAGE if kb != '–' else None
+    return {name.strip(): tuple(pages(kb) for kb in (came, went, resident)) for came, went, resident, _, name in ROW.findall(text)}
+
+
+@long_only('it reads a screen through tmux')
+@needs_tmux
+@needs_root
+class OnTheScreen(TracingTest):
+    MIB = 10
+    TENTH = (MIB << 20) // 10 // PAGE
+
+    def setUp(self):
+        if json.loads(snapshot('--json', os.getpid()).out)['scheme'] != 'cpu':
+            self.skipTest('this kernel does not cache on CPUs')
+        self.held = self.enterContext(Touching(self.MIB))
+
+    def assert_functions(self, text):
+        shown = rows(text)
+        # A page of code, around which the kernel maps 16, comes besides.
+        self.assertAlmostEqual(shown['touch_sixty'][0], 6 * self.TENTH, delta=16)
+        self.assertAlmostEqual(shown['touch_thirty'][0], 3 * self.TENTH, delta=16)
+        self.assertAlmostEqual(shown['drop_ten'][1], self.TENTH, delta=16)
+        return shown
+
+    def test_live(self):
+        with Pane(140, 36) as pane:
+            pane.rsslag('live', '--stacks=1', '--ring', '8M', '--interval', '200ms', '-p', self.held.pid)
+            pane.until(lambda text: 'AGREES' in text and 'x stacks' in text)
+            pane.type('x')
+            self.held.touch(self)
+            pane.until(lambda text: 'drop_ten' in text and 'touch_sixty' in text)
+            pane.type('w')
+            text = pane.until(lambda text: rows(text).get('touch_sixty', (0, 0, 0))[2] == rows(text)['touch_sixty'][0])
+            shown = self.assert_functions(text)
+            self.assertLess(shown['touch_ten'][2], 17, 'what drop_ten has dropped')
+            pane.type('v')
+            text = pane.until('CALLS')
+            self.assertRegex(text, r'(?m)^.* 1 ( *)main *\n(.*\n)*?.* 1 \1 touch_sixty')
+            pane.type('/touch_th')
+            pane.key('Enter')
+            pane.until(lambda text: 'touch_thirty' in text and 'touch_sixty' not in text)
+            pane.type('x')
+            pane.until(lambda text: 'STACKS' not in text)
+            pane.type('t')
+            pane.key('Enter')
+            pane.until(f'THREAD {self.held.pid}')
+            pane.type('x')
+            pane.until(lambda text: f'STACKS of thread {self.held.pid}' in text and 'touch_thirty' in text)
+            pane.type('q')
+            pane.until('traced ')
+
+    def test_replay(self):
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+            file = os.path.join(directory, 'file')
+            document = self.held.recorded(self, file, '--ring', '8M', '--stacks=1')
+            with Pane(140, 36) as pane:
+                pane.rsslag('replay', file)
+                pane.until('END of')
+                pane.type('x')
+                shown = self.assert_functions(pane.until('drop_ten'))
+                self.assertEqual(shown['touch_sixty'][0], pages_by(document, 'touch_sixty', 'came'))
+                self.assertEqual(shown['main'][0], pages_by(document, 'main', 'came'))
+                pane.type('q')
 
 
 class FlameGraph(unittest.TestCase):
