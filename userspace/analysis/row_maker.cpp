@@ -57,10 +57,10 @@ exporters::ReadingRow reading_row(const core::RawReading &reading) {
 }  // namespace
 
 RowMaker::Task &RowMaker::known(int host_tid) {
-    if (last_task_.second != nullptr && last_task_.first == host_tid) return *last_task_.second;
-    Task &task = tasks_[host_tid];
+    if (last_task_.second == nullptr || last_task_.first != host_tid) last_task_ = {host_tid, &tasks_[host_tid]};
+    Task &task = *last_task_.second;
     if (task.tid == 0) task.tid = host_tid;
-    last_task_ = {host_tid, &task};
+    task.seen_ns = now_ns_;
     return task;
 }
 
@@ -390,6 +390,7 @@ void RowMaker::on_loss(std::uint64_t t_ns, const core::Losses &losses) {
 }
 
 void RowMaker::on_tick(core::Tick tick) {
+    now_ns_ = std::max(now_ns_, tick.t_ns);
     for (const core::TaskNet &task : tick.ledger.tasks)
         learn(task.host_tid, task.tid, or_host(task.tgid, tick.process.pid), task.comm);
     if (Mm &mm = mm_of(tick.ledger); mm.pid == 0) mm.pid = tick.process.pid;
@@ -449,6 +450,30 @@ void RowMaker::emit(std::uint64_t t_ns, const core::Tick &tick) {
     row.last = tick.ledger.last;
     row.ledger = &tick.ledger;
     put(row);
+}
+
+void RowMaker::keep_at_most(std::size_t most) {
+    if (held_.size() > most) held_.finish();
+    while (past_.size() > most)
+        past_.erase(past_.begin());
+    if (mms_.size() > 2 * most) {
+        std::erase_if(mms_, [](const auto &mm) { return mm.second.torn; });
+        last_mm_ = {0, nullptr};
+    }
+    if (mm_of_pid_.size() > 2 * most) {
+        std::erase_if(mm_of_pid_, [this](const auto &each) {
+            const auto mm = mms_.find(each.second);
+            return mm == mms_.end() || mm->second.torn || mm->second.pid != each.first;
+        });
+    }
+    if (tasks_.size() <= 2 * most) return;
+    std::vector<std::uint64_t> seen;
+    for (const auto &[tid, task] : tasks_)
+        seen.push_back(task.seen_ns);
+    const auto oldest_kept = seen.end() - static_cast<std::ptrdiff_t>(most);
+    std::nth_element(seen.begin(), oldest_kept, seen.end());
+    std::erase_if(tasks_, [before = *oldest_kept](const auto &task) { return task.second.seen_ns < before; });
+    last_task_ = {0, nullptr};
 }
 
 core::Status RowMaker::finish() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -60,10 +62,19 @@ class RowMaker : public TraceObserver {
     core::Status finish();
     bool failed() const { return !status_.ok(); }
 
+    /// For a trace that may go on for days: limits each of the things that are kept to about `most`. Forgets the tasks
+    /// whose last record is the oldest, and mms that have ended, and no longer waits for amounts that are open.
+    void keep_at_most(std::size_t most);
+    /// The number of things that are kept.
+    std::size_t kept() const {
+        return tasks_.size() + mms_.size() + past_.size() + mm_of_pid_.size() + later_.size() + held_.size();
+    }
+
   private:
     struct Task {
         int tid = 0, pid = 0;
         std::string comm;
+        std::uint64_t seen_ns = 0;  ///< since the start: its last record, or its last tick
     };
     struct Mm {
         std::uint64_t id = 0;
@@ -126,6 +137,7 @@ class RowMaker : public TraceObserver {
     /// Queues readings, losses and ticks until their time.
     void wait(std::uint64_t t_ns, Later later);
     void catch_up(std::uint64_t t_ns) {
+        now_ns_ = std::max(now_ns_, t_ns);
         if (!later_.empty() && later_.begin()->first <= t_ns) emit_until(t_ns);
     }
     void emit_until(std::uint64_t t_ns);
@@ -142,13 +154,14 @@ class RowMaker : public TraceObserver {
 
     exporters::Sink &sink_;
     std::uint64_t start_ns_ = 0;
+    std::uint64_t now_ns_ = 0;  ///< since the start: the latest record or tick
     core::Status status_ = core::success();
     std::unordered_map<int, Task> tasks_;  ///< by the kernel's TID
     std::pair<int, Task *> last_task_{0, nullptr};
     std::unordered_map<std::uint64_t, Mm> mms_;  ///< by address
     std::pair<std::uint64_t, Mm *> last_mm_{0, nullptr};
     std::uint64_t mm_ids_ = 0;
-    std::unordered_map<std::uint64_t, Mm> past_;  ///< by generation: mms whose address belongs to another mm
+    std::map<std::uint64_t, Mm> past_;  ///< by generation: mms whose address belongs to another mm
     MappingTable table_;
     std::unordered_map<int, std::uint64_t> mm_of_pid_;  ///< addresses, by PID
     std::map<std::string, std::uint64_t> lost_;

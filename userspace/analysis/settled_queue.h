@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -20,6 +21,7 @@ class SettledQueue {
     explicit SettledQueue(Use use) : use_(std::move(use)) {}
 
     bool empty() const { return waiting_.empty(); }
+    std::size_t size() const { return waiting_.size(); }
     /// `ticket`: Applied::ticket of an update; 0: its amount is settled, or it is no update.
     void add(Item item, std::uint64_t ticket) {
         if (ticket == 0 && empty()) return use_(item);

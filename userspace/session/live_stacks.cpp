@@ -47,6 +47,7 @@ void LiveStacks::on_tick(core::Tick tick) {
     lossy_ = lossy_ || tick.lost > 0;
     RowMaker::on_tick(std::move(tick));
     if (t_ns > kSecond) reached(start_ns_ + t_ns - kSecond);
+    keep_at_most(most_ / 4);
     if (collector_.size() <= most_) return;
     restart();
     from_ns_ = t_ns;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -104,6 +105,33 @@ TEST(LiveStacks, StartAgainAtTheLimit) {
     page_comes(stacks, kStart + 2'000, 20);
     stack_comes(stacks, 20);
     EXPECT_EQ(profile::by_stack(*stacks.changed()).at(0).flow.came, 1);
+}
+
+TEST(LiveStacks, KeepNoMoreThanTheLimitOfWhatHasEnded) {
+    LiveStacks stacks(64, 4'000);
+    stacks.begin(kStart);
+    std::size_t most = 0;
+    for (int i = 1; i <= 50'000; ++i) {
+        core::TaskLine exec;
+        exec.task.kind = RSSLAG_EXEC;
+        exec.task.t_ns = kStart + static_cast<std::uint64_t>(i) * 1'000;
+        exec.task.tid = exec.task.tgid = exec.task.ns_tid = exec.task.ns_tgid = i;
+        exec.task.mm = kMm + static_cast<std::uint64_t>(i) * 64;
+        stacks.on_task(exec);
+        rsslag_update update{};
+        update.t_ns = exec.task.t_ns + 1;
+        update.mm = exec.task.mm;
+        update.tid = i;
+        update.member = static_cast<std::uint8_t>(core::Member::Anon);
+        update.flags = RSSLAG_TEARDOWN;
+        core::Applied applied;
+        applied.known = true;
+        applied.ticket = static_cast<std::uint64_t>(i);  // and is never settled
+        stacks.on_applied(update, applied);
+        if (i % 1'000 == 0) stacks.on_tick(tick_at(static_cast<std::uint64_t>(i) * 1'000 + 2));
+        most = std::max(most, stacks.kept());
+    }
+    EXPECT_LT(most, 20'000U);
 }
 
 TEST(Tee, PassesEachObserverWhatItNeeds) {
