@@ -318,15 +318,17 @@ class Peak(TracingTest):
 
     def test_each_figure_at_the_end_of_live_and_record(self):
         argv = (interpreter(), '-S', '-E', '-c', f'memory = bytearray({CHILD * MIB}); import os; os._exit(0)')
-        holding = f'peak_rss<1GiB and peak_rss>{CHILD}MiB and peak_lag<{CHILD}MiB and peak_cached<{CHILD}MiB and growth>{CHILD}MiB and lag%<=100 ' \
+        holding = f'peak_rss<1GiB and peak_rss>{CHILD}MiB and peak_lag<{CHILD}MiB and peak_cached<{CHILD}MiB and growth>{CHILD}MiB ' \
                   f'and tree.peak_rss>{CHILD}MiB and tree.peak_rss<1GiB'
         for ran, last in self.ends('--follow', '--assert', holding, '--', *argv):
             self.assertEqual(ran.status, 0, ran)
             self.assertNotIn('does not hold', last)
         size = r'[\d,]+ kB( to [\d,]+ kB)?'
+        # In some runs the lag is largest before the process holds 1 MiB.
+        unknown = r'is not known \(no process held 1 MiB at its peak lag\), must be (<= 100|> 99) %'
         for condition, value, limit in (('peak_rss<1MiB', size, r'>= 1 MiB, by [\d,]+ kB'), ('peak_lag<0', size, r'>= 0(, by [\d,]+ kB)?'),
                                         ('peak_cached<0', size, r'>= 0(, by [\d,]+ kB)?'), ('growth<1MiB', size, r'>= 1 MiB, by [\d,]+ kB'),
-                                        ('lag%>99', rf'-?[\d.]+ % \({size} of {size}\)', r'<= 99 %, by [\d.]+ percentage points'),
+                                        ('lag%>99', rf'(-?[\d.]+ % \({size} of {size}\) <= 99 %, by [\d.]+ percentage points|{unknown})', ''),
                                         ('tree.peak_rss<1MiB', size, r'>= 1 MiB, by [\d,]+ kB')):
             # Both commands print the same text; one of them is enough.
             command = ('live', '--format', 'csv')
@@ -334,7 +336,11 @@ class Peak(TracingTest):
             self.assertEqual(ran.status, 1, ran)
             name = re.escape(re.split('[<>]', condition)[0])
             self.assertRegex(ran.err.splitlines()[-1],
-                             rf"'{re.escape(condition)}' does not hold: {name} {value} {limit}$")
+                             rf"'{re.escape(condition)}' does not hold: {name} {value} ?{limit}$")
+        for ran, last in self.ends('--follow', '--assert', 'lag%<=100', '--', *argv):
+            if ran.status != 0:
+                self.assertEqual(ran.status, 1, ran)
+                self.assertRegex(last, rf"'lag%<=100' does not hold: lag% {unknown}$")
 
     def test_a_loss_is_no_proof_at_the_end_of_live_and_record(self):
         script = unseen(f'import mmap\nmemory = mmap.mmap(-1, {32 * MIB}, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n'
