@@ -104,6 +104,7 @@ ordered_json sums(const procfs::MapSums &sums) {
             {"droppable_file_kb", sums.droppable_file.n},
             {"droppable_anon_kb", sums.droppable_anon.n},
             {"droppable_each_once", sums.droppable_each_once},
+            {"droppable_surely_once_kb", sums.droppable_surely_once.n},
             {"hugetlb_kb", sums.hugetlb.n},
             {"private_hugetlb_kb", sums.private_hugetlb.n},
             {"shared_hugetlb_kb", sums.shared_hugetlb.n},

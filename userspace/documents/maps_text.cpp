@@ -128,8 +128,11 @@ void append_quadrants(Out out, const MappedProcess &process, const core::PageSiz
 
 void append_sums(Out out, const MappedProcess &process, const Sizes &sizes) {
     const procfs::MapSums &sums = process.sums;
+    const auto text_row = [&](std::string_view name, std::string_view size, std::string_view note) {
+        fmt::format_to(out, "{:<19}{}{}{}\n", name, right(std::string(size), 16), note.empty() ? "" : "  ", note);
+    };
     const auto row = [&](std::string_view name, Kilobytes kb, std::string_view note = "") {
-        fmt::format_to(out, "{:<19}{}{}{}\n", name, right(sizes.bare(kb), 16), note.empty() ? "" : "  ", note);
+        text_row(name, sizes.bare(kb), note);
     };
     fmt::format_to(out, "\n{:<17}{:>18}\n", "SMAPS", sizes.unit());
     row("VmSize", sums.size);
@@ -147,9 +150,13 @@ void append_sums(Out out, const MappedProcess &process, const Sizes &sizes) {
     }
     row("Pss", sums.pss, "its share of what is shared, and all that is private");
     row("Swap", sums.swap);
-    row("droppable, at most", sums.droppable,
-        sums.droppable_each_once ? "what reclaim can take without a write, each page once"
-                                 : "what reclaim can take without a write; pages that two paths show may count twice");
+    if (sums.droppable_each_once) {
+        row("droppable, at most", sums.droppable, "what reclaim can take without a write, each page once");
+    } else {
+        text_row("droppable, at most",
+                 fmt::format("{}-{}", sizes.bare(sums.droppable_surely_once), sizes.bare(sums.droppable)),
+                 "what reclaim can take without a write; pages that two paths show may be the same");
+    }
     if (sums.droppable_anon.n > 0) {
         row("  of files", sums.droppable_file, "clean, and locked by no mapping here");
         row("  anonymous", sums.droppable_anon, "released by MADV_FREE, or of MAP_DROPPABLE");

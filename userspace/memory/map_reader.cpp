@@ -282,6 +282,7 @@ core::Result<MappedProcess> MapReader::read(const procfs::Process &process) {
         const core::PageSize page_size{sysconf(_SC_PAGESIZE)};
         out.sums.droppable_file = std::min(out.sums.droppable_file, page_size.kb(out.reading->verdict.exact.file));
         out.sums.droppable = out.sums.droppable_file + out.sums.droppable_anon;
+        out.sums.droppable_surely_once = std::min(out.sums.droppable_surely_once, out.sums.droppable);
     }
     out.groups = procfs::groups(out.mappings, devices);
     return read;

@@ -131,7 +131,8 @@ std::uint64_t counted_again(std::vector<Held> &held, const MappedParts &parts, c
 /// The clean pages of some parts, each page once.
 struct Clean {
     std::uint64_t kb = 0;
-    bool certain = true;  ///< no page is contained twice
+    std::uint64_t least = kb;  ///< so much of `kb` are different pages
+    bool certain = true;       ///< no page is contained twice
 };
 
 std::uint64_t sum_of_clean(const MappedParts &parts) {
@@ -141,10 +142,43 @@ std::uint64_t sum_of_clean(const MappedParts &parts) {
     return sum;
 }
 
+/// How many different clean pages the parts have at least, if any two of them may show the same pages. Pss of a page
+/// that n mappings have, of whichever processes, is 1/n in each, so its sum over some mappings is at most the number of
+/// their pages.
+std::uint64_t fewest_pages(const MappedParts &parts) {
+    std::int64_t shares = 0;
+    std::int64_t largest = 0;
+    std::int64_t locked = 0;
+    for (const MappedPart &part : parts) {
+        const SmapsFields &fields = part.mapping->fields;
+        const auto clean = static_cast<std::int64_t>(part.clean);
+        if (part.locked) locked += (or_zero(fields.rss) - or_zero(fields.anonymous)).n;
+        const std::int64_t others = or_zero(fields.anonymous).n + static_cast<std::int64_t>(part.dirty);
+        shares += std::clamp<std::int64_t>(or_zero(fields.pss).n - others, 0, clean);
+        largest = std::max(largest, clean);
+    }
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(std::max(shares, largest) - locked, 0));
+}
+
+Clean uncertain(std::uint64_t kb, std::uint64_t least) {
+    return {kb, std::min(kb, least), false};
+}
+
+using Roots = std::set<std::size_t>;
+
+/// The parts whose roots are in `open`.
+MappedParts open_parts(const MappedParts &parts, const PageNumbers &numbers, const Roots &open) {
+    MappedParts chosen;
+    for (std::size_t part = 0; part < parts.size(); ++part)
+        if (open.contains(numbers.root(part))) chosen.push_back(parts[part]);
+    return chosen;
+}
+
 /// Without pagemap, of parts with one device and inode number: that equal names are those of one file is likely.
 Clean probably_clean(const MappedParts &parts) {
     const auto has_the_name = [&](const MappedPart &part) { return part.mapping->name == parts[0].mapping->name; };
-    return {std::ranges::all_of(parts, has_the_name) ? most_pages(parts) : sum_of_clean(parts), false};
+    const bool one_file = std::ranges::all_of(parts, has_the_name);
+    return uncertain(one_file ? most_pages(parts) : sum_of_clean(parts), fewest_pages(parts));
 }
 
 std::uint64_t most_of_files(const MappedParts &parts, const PageNumbers &numbers) {
@@ -155,6 +189,24 @@ std::uint64_t most_of_files(const MappedParts &parts, const PageNumbers &numbers
     for (const auto &[root, of_file] : files)
         most += most_pages(of_file);
     return most;
+}
+
+/// The parts of files in `open` stay in place, but have no clean pages and lock none.
+MappedParts without(MappedParts parts, const PageNumbers &numbers, const Roots &open) {
+    for (std::size_t part = 0; part < parts.size(); ++part)
+        if (open.contains(numbers.root(part))) {
+            parts[part].clean = 0;
+            parts[part].locked_whole = false;
+        }
+    return parts;
+}
+
+/// The most clean pages that the files may have, by the ranges of the parts and by the pages that were found in them.
+std::uint64_t most_once(const MappedParts &parts, const PageNumbers &numbers, std::vector<Held> &held,
+                        const core::PageSize &page_size) {
+    const std::uint64_t sum = sum_of_clean(parts);
+    const std::uint64_t once = sum - std::min(sum, counted_again(held, parts, page_size));
+    return std::min(most_of_files(parts, numbers), once);
 }
 
 /// Without all pages, as they are too many: the most clean pages that the files may have. The first pages of each part
@@ -169,7 +221,11 @@ std::optional<Clean> most_by_file(const MappedParts &parts, const Devices &devic
     if (!read) return std::nullopt;
     PageNumbers numbers(parts, devices, pages);
     numbers.assign(*read);
-    return Clean{most_of_files(parts, numbers), numbers.knows_all()};
+    const std::uint64_t most = most_of_files(parts, numbers);
+    const Roots open = numbers.open_roots();
+    if (open.empty()) return Clean{most};
+    const std::uint64_t known = most_of_files(without(parts, numbers, open), numbers);
+    return uncertain(most, known + fewest_pages(open_parts(parts, numbers, open)));
 }
 
 /// The parts may be of several files. nullopt if it matters which pages are there, and pagemap cannot be read.
@@ -186,9 +242,14 @@ std::optional<Clean> clean_pages(MappedParts &parts, const Devices &devices, con
     if (!read) return one_file ? Clean{most_pages(parts)} : most_by_file(parts, devices, pages);
     const bool changed = some_are_gone(read->held, twice, parts, pages.page_size);  // and are in the sum nevertheless
     PageNumbers numbers(parts, devices, pages);
-    const bool certain = numbers.assign(*read) && (!changed || numbers.knows_all());
-    const std::uint64_t once = sum - std::min(sum, counted_again(read->held, parts, pages.page_size));
-    return Clean{std::min(most_of_files(parts, numbers), once), certain};
+    numbers.assign(*read);
+    Roots open = numbers.unsettled_roots();
+    if (changed) open.merge(numbers.open_roots());
+    const std::uint64_t most = most_once(parts, numbers, read->held, pages.page_size);
+    if (open.empty()) return Clean{most};
+    std::erase_if(read->held, [&](const Held &page) { return open.contains(numbers.root(page.part)); });
+    const std::uint64_t known = most_once(without(parts, numbers, open), numbers, read->held, pages.page_size);
+    return uncertain(most, known + fewest_pages(open_parts(parts, numbers, open)));
 }
 
 using MappedFiles = std::map<std::pair<std::string_view, std::uint64_t>, MappedParts>;  // by device and inode
@@ -237,14 +298,18 @@ Droppable droppable(const std::vector<Mapping> &mappings, const Devices &devices
     }
     const auto keep = [&](const Clean &found) {
         all.file += Kilobytes{static_cast<std::int64_t>(found.kb)};
+        all.file_surely_once += Kilobytes{static_cast<std::int64_t>(found.least)};
         all.each_once = all.each_once && found.certain;
     };
     if (may_share_pages(files, devices)) {
         MappedParts together;
+        std::uint64_t most = 0;
         for (const auto &[file, parts] : files)
             together.insert(together.end(), parts.begin(), parts.end());
         if (const auto found = clean_pages(together, devices, pages)) return keep(*found), all;
-        all.each_once = false;
+        for (auto &[file, parts] : files)
+            most += clean_pages(parts, devices, pages).value_or(probably_clean(parts)).kb;
+        return keep(uncertain(most, fewest_pages(together))), all;
     }
     for (auto &[file, parts] : files)
         keep(clean_pages(parts, devices, pages).value_or(probably_clean(parts)));

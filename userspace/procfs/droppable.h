@@ -11,6 +11,8 @@ namespace rsslag::procfs {
 /// Both are upper bounds: smaps does not show which pages another process has locked or a driver has pinned.
 struct Droppable {
     core::Kilobytes file;  ///< clean pages of files; a page in several mappings of the process counts once
+    /// At least so much of `file` are different pages. Equal to `file` if `each_once`.
+    core::Kilobytes file_surely_once;
     core::Kilobytes anon;  ///< pages given up by MADV_FREE, and those of MAP_DROPPABLE mappings
     /// False if `file` may contain a page twice: it may be mapped by two paths, and neither frame numbers nor the
     /// functions of FilePages show whether it is.

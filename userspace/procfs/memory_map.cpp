@@ -245,6 +245,7 @@ MapSums sums(const std::vector<Mapping> &mappings, const Devices &devices, const
     sums.droppable_anon = taken.anon;
     sums.droppable = taken.total();
     sums.droppable_each_once = taken.each_once;
+    sums.droppable_surely_once = taken.file_surely_once + taken.anon;
     return sums;
 }
 

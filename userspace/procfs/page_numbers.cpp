@@ -115,20 +115,28 @@ std::size_t PageNumbers::root(std::size_t part) const {
     return part;
 }
 
-bool PageNumbers::knows_all() const {
+std::set<std::size_t> PageNumbers::open_roots() const {
     std::map<std::size_t, FileRange> files;
     for (std::size_t part = 0; part < parts_.size(); ++part) {
         const auto [file, added] = files.emplace(root(part), FileRange{parts_[part].begin, parts_[part].end});
         file->second.second = std::max(file->second.second, parts_[part].end);  // parts ascend by begin
     }
+    std::set<std::size_t> open;
     for (auto a = files.begin(); a != files.end(); ++a)
         for (auto b = std::next(a); b != files.end(); ++b)
             if (a->second.first < b->second.second && b->second.first < a->second.second && is_open(a->first, b->first))
-                return false;
-    return true;
+                open.insert({a->first, b->first});
+    return open;
 }
 
-bool PageNumbers::assign(HeldPages &read) {
+std::set<std::size_t> PageNumbers::unsettled_roots() const {
+    std::set<std::size_t> roots;
+    for (const std::size_t part : unsettled_)
+        roots.insert(root(part));
+    return roots;
+}
+
+void PageNumbers::assign(HeldPages &read) {
     std::vector<Held> &held = read.held;
     std::ranges::sort(held, {}, [](const Held &page) { return std::pair(page.offset, page.part); });
     for (auto begin = held.begin(); begin != held.end();) {
@@ -136,7 +144,6 @@ bool PageNumbers::assign(HeldPages &read) {
         assign_at_one_offset({begin, end}, read.changed);
         begin = end;
     }
-    return certain_;
 }
 
 void PageNumbers::unite_by_frame(std::span<const Held> pages) {
@@ -208,7 +215,8 @@ void PageNumbers::settle(Holders holders, std::uint64_t offset) {
         unite(seen, mappers->addresses);
         drop_united(holders);
     }
-    certain_ = certain_ && std::ranges::none_of(holders, is_open_with_any);
+    for (const auto &holder : holders)
+        if (is_open_with_any(holder)) unsettled_.insert(holder.second);
 }
 
 /// Asks again if a part did not seem to have the page, while the process had page faults: it may have dropped the page

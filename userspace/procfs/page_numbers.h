@@ -60,12 +60,15 @@ class PageNumbers {
     /// Part `part` is of the same file as the part with this index. The index is that of one of them.
     std::size_t root(std::size_t part) const;
 
-    /// Whether no two parts with different roots may show the same page.
-    bool knows_all() const;
+    /// The roots of files that may be the file of another root, by the ranges of their parts.
+    std::set<std::size_t> open_roots() const;
 
-    /// Numbers the pages that have no frame number. Returns false if pages with different numbers may be the same.
-    /// Sorts the pages by offset.
-    bool assign(HeldPages &read);
+    /// The roots of files that have pages which may be those of another root, as far as assign() has found any.
+    std::set<std::size_t> unsettled_roots() const;
+
+    /// Numbers the pages that have no frame number. Pages of unsettled roots may be the same although their numbers
+    /// differ. Sorts the pages by offset.
+    void assign(HeldPages &read);
 
   private:
     using Holder = std::pair<std::size_t, std::size_t>;  ///< the root of a file, a part of it that has the page
@@ -95,8 +98,8 @@ class PageNumbers {
     std::vector<std::size_t> parent_;  ///< of each part: a part of the same file; a root is its own
     std::set<std::pair<std::size_t, std::size_t>> different_;  ///< roots
     std::set<std::size_t> refused_;                            ///< parts whose file cannot be opened
+    std::set<std::size_t> unsettled_;                          ///< parts of which pages may be those of another root
     std::uint64_t next_ = 0;
-    bool certain_ = true;
 };
 
 }  // namespace rsslag::procfs

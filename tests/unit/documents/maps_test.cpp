@@ -76,6 +76,19 @@ TEST(MapsText, ShowsWhatWasGivenUpAndWhatRssDoesNotInclude) {
     EXPECT_EQ(result["droppable_anon_kb"], 4);
 }
 
+TEST(MapsText, ShowsARangeOfWhatIsDroppableIfAPageMayCountTwice) {
+    MapsDocument document = maps_document();
+    procfs::MapSums &sums = document.processes[0].sums;
+    sums.droppable = {18'392};
+    sums.droppable_surely_once = {10'200};
+    sums.droppable_each_once = false;
+    EXPECT_NE(
+        text_of(document).find("\ndroppable, at most    10,200-18,392  what reclaim can take without a write; pages "),
+        std::string::npos)
+        << text_of(document);
+    EXPECT_EQ(json::parse(maps_json(document, {}))["processes"][0]["sums"]["droppable_surely_once_kb"], 10'200);
+}
+
 TEST(MapsText, ShowsEachMappingOnDemand) {
     MapsChoices choices;
     choices.each = true;

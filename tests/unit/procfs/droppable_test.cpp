@@ -289,6 +289,46 @@ void expect(Unnumbered &process, std::int64_t kb, bool each_once, const char *wh
     const Droppable found = process.count(devices);
     EXPECT_EQ(found.file, Kilobytes{kb}) << why;
     EXPECT_EQ(found.each_once, each_once) << why;
+    EXPECT_LE(found.file_surely_once, found.file) << why;
+    if (each_once) {
+        EXPECT_EQ(found.file_surely_once, found.file) << why;
+    }
+}
+
+TEST(Droppable, ShowsARangeIfItIsNotKnownWhetherTwoFilesAreOne) {
+    Unnumbered process;
+    Unnumbered::Shown &below = process.add(1, {"/below/f", 0, 400, 400});
+    Unnumbered::Shown &above = process.add(1, {"/f", 0, 400, 400, 0, 0, "rd", kOverlay, 99});
+    Unnumbered::Shown &other = process.add(2, {"/other", 0, 100, 100, 0, 0, "rd", kOverlay, 98});
+    below.can_be_opened = above.can_be_opened = false;
+    other.by_others = true;
+    const auto expect_range = [&](std::int64_t least, std::int64_t most, const char *why) {
+        const Droppable found = process.count(with_overlay());
+        EXPECT_EQ(found.file_surely_once, Kilobytes{least}) << why;
+        EXPECT_EQ(found.file, Kilobytes{most}) << why;
+        EXPECT_FALSE(found.each_once) << why;
+    };
+    const auto set_pss = [&](std::int64_t of_below, std::int64_t of_above) {
+        below.mapping.fields.pss = Kilobytes{of_below};
+        above.mapping.fields.pss = Kilobytes{of_above};
+    };
+    other.mapping.fields.pss = Kilobytes{10};
+    set_pss(200, 200);
+    expect_range(500, 900, "the other file is known to be another one");
+    set_pss(250, 250);
+    expect_range(600, 900, "at least 100 pages have one mapping");
+    set_pss(50, 50);
+    expect_range(500, 900, "each mapping alone has 400 kB");
+    set_pss(250, 300);
+    above.mapping.fields.rss = Kilobytes{460};
+    above.mapping.fields.anonymous = Kilobytes{20};
+    above.mapping.fields.private_dirty = Kilobytes{60};
+    expect_range(590, 900, "of Pss of the second mapping, 60 kB may be anonymous or dirty");
+    process.read = false;
+    expect_range(500, 900, "without pagemap any two of the three files may be one");
+    process.read = true;
+    below.mapping.vm_flags = "rd lo";
+    expect_range(100, 500, "the pages of the second mapping may be those that the first locks");
 }
 
 TEST(Droppable, CountsAFileOnceThatAnOverlayShowsIfItsPagesAreTheSame) {
