@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Output that cannot be written: a closed stdout, a full disk, a pipe without a reader."""
+import collections
+import contextlib
 import os
 import select
 import shutil
@@ -36,6 +38,72 @@ class Unwritable(unittest.TestCase):
     def test_a_full_disk(self):
         for args in self.PLAIN:
             assert_one_error_line(self, onto_full_disk(*args), 1)
+
+
+@unittest.skipUnless(shutil.which('strace'), 'strace is missing')
+class ErrorOfClose(TracingTest):
+    """Some file systems, such as NFS, report only when a file is closed that what was written is lost."""
+
+    def setUp(self):
+        self.directory = self.enterContext(tempfile.TemporaryDirectory(prefix='rsslag-contract-'))
+        if rsslag('--version', prefix=('strace', '-qq', '-o', '/dev/null')).status != 0:
+            self.skipTest('strace is not permitted here')
+
+    def closed(self, log, marked=''):
+        """The calls of close() of a file in `out`: for each its number among those of its thread."""
+        counts, found = collections.Counter(), []
+        for line in log.read_text(errors='replace').splitlines():
+            pid, _, call = line.partition(' ')
+            counts[pid] += 'close(' in call
+            if f'<{self.directory}/out/' in call and marked in call:
+                found.append(counts[pid])
+        return found
+
+    def ran(self, args, onto, *options):
+        """Runs it with an empty directory `out`, where `onto` may be its stdout or stderr."""
+        out, log = Path(self.directory, 'out'), Path(self.directory, 'log')
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir()
+        with contextlib.ExitStack() as stack:
+            files = {name: stack.enter_context(open(out / name, 'wb')) if name == onto else subprocess.PIPE
+                     for name in ('stdout', 'stderr')}
+            done = subprocess.run(['strace', '-f', '-y', '-qq', '-o', log, '-e', 'trace=close', *options, contract.binary, *args],
+                                  stdin=subprocess.DEVNULL, env=environment(), timeout=TIMEOUT, check=False, **files)
+        return log, contract.Ran(args, done.returncode, done.stdout or b'', done.stderr or b'')
+
+    def assert_reported(self, args, status, clean=0, onto=None):
+        args = [str(arg).format(out=f'{self.directory}/out') for arg in args]
+        log, ran = self.ran(args, onto)
+        self.assertEqual(ran.status, clean, ran)
+        for _ in range(20):  # the numbers of the calls may differ from run to run
+            number = self.closed(log)[-1]
+            log, ran = self.ran(args, onto, '-e', f'inject=close:error=EDQUOT:when={number}')
+            if self.closed(log, 'INJECTED'):
+                self.assertEqual(ran.status, status, ran)
+                if onto != 'stderr':
+                    self.assertIn('Disk quota exceeded', ran.err)
+                return
+        self.fail('no close of the file failed')
+
+    def test_of_stdout(self):
+        self.assert_reported(['report', '--json', RECORDING], 1, onto='stdout')
+        self.assert_reported(['--help'], 1, onto='stdout')
+
+    def test_of_stdout_beside_the_status_of_a_command(self):
+        self.assert_reported(['live', '--format', 'jsonl', '--', 'sh', '-c', 'exit 7'], 125, 7, onto='stdout')
+
+    def test_of_stderr(self):
+        self.assert_reported(['peak', '--', 'sh', '-c', 'exit 7'], 125, 7, onto='stderr')
+
+    def test_of_files(self):
+        self.assert_reported(['export', '-o', '{out}/file', RECORDING], 1)
+        self.assert_reported(['report', '--json', '--svg', '{out}/file', RECORDING], 1)
+        self.assert_reported(['peak', '-o', '{out}/file', '--', 'sh', '-c', 'exit 7'], 125, 7)
+
+    def test_of_a_recording(self):
+        with Held('single') as held:
+            for more in ([], ['--max-size', '256K'], ['--force']):
+                self.assert_reported(['record', '-o', '{out}/file', '--duration', '100ms', *more, '-p', str(held.pid)], 1)
 
 
 class UnreadableChild(TracingTest):

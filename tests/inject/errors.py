@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The errors that each system call can return, except those for invalid arguments. brk returns an address, never an error. An injected
-close would leave the file open, which the kernel does not do."""
+"""The errors that each system call can return, except those for invalid arguments. brk returns an address, never an error.
+close fails for output files only, as on NFS; an injected close leaves the file open, which the kernel does not do."""
 
 DESCRIPTORS = ('EMFILE', 'ENFILE', 'ENOMEM')
 PATHS = ('ENOENT', 'EACCES')
@@ -8,6 +8,7 @@ PATHS = ('ENOENT', 'EACCES')
 ERRORS = {
     # ESRCH: a file of a process that has ended.
     'openat': (*PATHS, 'EMFILE', 'ESRCH', 'EINTR'), 'read': ('EIO', 'EINTR', 'ESRCH'), 'pread64': ('EIO', 'EINTR'), 'readv': ('EIO',),
+    'close': ('EIO', 'ENOSPC', 'EDQUOT', 'EINTR'),
     'write': ('ENOSPC', 'EIO', 'EINTR'), 'writev': ('ENOSPC', 'EIO'), 'pwrite64': ('ENOSPC', 'EIO'),
     'mmap': ('ENOMEM',), 'mremap': ('ENOMEM',), 'mprotect': ('ENOMEM',), 'munmap': ('ENOMEM',),
     'madvise': ('EINVAL',), 'bpf': ('EPERM', 'EINVAL', 'ENOMEM', 'EMFILE'),

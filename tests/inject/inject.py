@@ -35,6 +35,7 @@ from errors import ERRORS
 
 MAIN = 'rt_sigaction(SIGPIPE'  # the first call of main(): calls of the loader before it are not tested
 LIBRARIES = re.compile(r'/(libc|ld-linux[^/]*|libpthread|libstdc\+\+)\.so')  # their frames are left out, so that their callers count
+INJECTED_CLOSE = r'close\(.*\(INJECTED\)'
 ALTERNATE = '\x1b[?1049h'
 FRAMES = 3                     # that identify a place: functions that only wrap a call are called from many
 
@@ -112,10 +113,26 @@ def run_on_terminal(argv, directory, command, patience):
         os.close(master)
 
 
-class Calls:
-    """The parsed output of strace: for each call its number among the same calls of its thread, and its stack."""
+def closes_of_output(text, directory):
+    """The lines of strace -y that are close() of an output file. Of stdout and stderr it is the last one, if anything was written:
+    their copies may be closed earlier."""
+    found = {}
+    for line in text.splitlines():
+        closed = re.search(r'close\(\d+<(.*?)(>| \(deleted\)>)', line)
+        if closed is None or closed[2] != '>' or os.path.dirname(closed[1]) != directory:
+            continue
+        name = os.path.basename(closed[1])
+        standard = name in ('stdout', 'stderr')
+        if name != 'mounted' and not (standard and os.path.getsize(closed[1]) == 0):
+            found[name if standard else len(found)] = line
+    return set(found.values())
 
-    def __init__(self, text):
+
+class Calls:
+    """The parsed output of strace -y: for each call its number among the same calls of its thread, and its stack."""
+
+    def __init__(self, text, directory):
+        self.closes = closes_of_output(text, directory)
         self.counts = collections.defaultdict(collections.Counter)  # by thread, by call
         self.found = []                                              # [thread, call, number, frames]
         self.before, self.main = collections.Counter(), None         # calls of the loader, in the first thread
@@ -145,7 +162,8 @@ class Calls:
             self.before, self.begun = collections.Counter(self.counts[pid]), True
         self.counts[pid][call.group(1)] += 1
         self.last = [pid, call.group(1), self.counts[pid][call.group(1)], []]
-        if 'EPOLL_CTL_DEL' not in line:  # it cannot fail for lack of memory
+        never_fails = 'EPOLL_CTL_DEL' in line or (call.group(1) == 'close' and line not in self.closes)
+        if not never_fails:
             self.found.append(self.last)
         if line.endswith('<unfinished ...>'):
             self.pending[pid] = self.last
@@ -163,22 +181,32 @@ class Calls:
         return tried, len(places)
 
 
+def closes_of_others(text, directory):
+    """Whether a close() failed that cannot: the number of the call was that of another one in this run."""
+    closes = closes_of_output(text, directory)
+    return any(re.search(INJECTED_CLOSE, line) and line not in closes for line in text.splitlines())
+
+
 class Runner:
     def __init__(self, rsslag, target, sites):
         self.rsslag, self.target, self.sites = rsslag, target, sites
         self.places, self.unknown = 0, set()
 
     def run(self, command, strace, patience):
-        """Returns the output of strace."""
+        """Returns the calls that it made."""
         with tempfile.TemporaryDirectory(prefix='rsslag-inject-') as directory:
             log = Path(directory, 'strace')
-            argv = ['strace', '-f', '-qq', '-o', str(log), *strace, self.rsslag, *command.arguments(directory, self.target)]
+            argv = ['strace', '-f', '-y', '-qq', '-o', str(log), *strace, self.rsslag, *command.arguments(directory, self.target)]
             command.prepare(directory)
             try:
                 ran = (run_on_terminal if command.screen else run_plain)(argv, directory, command, patience)
                 text = log.read_text(errors='replace')
                 self.evaluate(command, ran, directory, text)
-                return text
+                return Calls(text, directory)
+            except Wrong:
+                if not closes_of_others(log.read_text(errors='replace'), directory):
+                    raise
+                return None
             finally:
                 command.clean_up(directory)
 
@@ -186,12 +214,14 @@ class Runner:
         if command.clean is None:
             command.keep(ran, directory)
             wrong_unless(ran.status == command.clean_status, f'{command.name}: {ran}')
-        elif 'INJECTED' not in text:
+        elif 'INJECTED' not in text or closes_of_others(text, directory):
             return
         # Without a signalfd, signals end rsslag at once (system/signals.cpp).
         if -ran.status in (signal.SIGINT, signal.SIGTERM) and re.search(r'signalfd4\(.*\(INJECTED\)', text):
             return
         wrong_unless(ran.status >= 0, f'killed by {signal.Signals(-ran.status).name}' if ran.status < 0 else '')
+        if re.search(INJECTED_CLOSE, text) and not command.leaves_close_to_sqlite:
+            wrong_unless(re.search('cannot write|may be lost', ran.err), f'status {ran.status}, and the error of close() is not reported')
         if command.screen:
             reported = ran.status == 0 or 'rsslag: ' in ran.err or ran.err == ''
             wrong_unless(reported, f'status {ran.status}, and no message: {ran.err[-200:]!r}')
@@ -201,9 +231,9 @@ class Runner:
     def injections(self, command):
         """Runs without failures, and returns the failures that can be injected. strace takes long for stacks."""
         begin = time.monotonic()
-        text = self.run(command, [], 12 * HANG)
+        calls = self.run(command, [], 12 * HANG)
         command.patience = HANG + 3 * (time.monotonic() - begin)  # on a busy machine every run takes longer
-        tried, places = Calls(self.run(command, ['-k'], 90 * HANG) if self.sites else text).tried()
+        tried, places = (self.run(command, ['-k'], 90 * HANG) if self.sites else calls).tried()
         self.places += places
         self.unknown.update(call for call in tried if call not in ERRORS)
         # If the terminal cannot be written, it cannot be restored either.

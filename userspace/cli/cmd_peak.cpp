@@ -33,14 +33,14 @@ struct PeakOptions {
 };
 
 /// The file was opened before the trace dropped its privileges.
-core::Status write_to(const core::Fd &file, const std::string &path, const std::string &text) {
+core::Status write_to(core::Fd &file, const std::string &path, const std::string &text) {
     if (!file.open()) return terminal::print(text, STDERR_FILENO);
     struct stat status {};
     const bool regular = fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
     std::string_view rest = text;
-    if ((!regular || ftruncate(file.get(), 0) == 0) && core::write_all(file.get(), rest) == 0) return core::success();
-    return core::Error{core::Kind::Io, fmt::format("cannot write {}: {}", core::printable(path), std::strerror(errno)),
-                       errno, ""};
+    int err = regular && ftruncate(file.get(), 0) != 0 ? errno : core::write_all(file.get(), rest);
+    if (err == 0) err = file.close();
+    return err == 0 ? core::success() : terminal::cannot_write(path, err);
 }
 
 int peak(const std::vector<std::string> &argv, PeakOptions &options, const documents::TextStyle &text) {

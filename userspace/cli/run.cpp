@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The options that all commands share, and the choice of the command.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -66,12 +67,9 @@ int parse_error(const CLI::App &app, const std::vector<std::string> &typed, cons
     return print(version ? version_text() : chosen.empty() ? app.help() : chosen.front()->help(app.get_name()));
 }
 
-}  // namespace
-
-int run(int argc, char **argv) {
+int run_command(int argc, char **argv, bool &has_command) {
     Common common;
     LogOptions log;
-    bool has_command = false;
     std::vector<std::string> arguments = split(argc, argv, common.command, has_command);
     common.arguments = arguments;
     CLI::App app("Show the exact RSS of processes, and why the RSS in ps and top can be wrong", "rsslag");
@@ -121,6 +119,20 @@ int run(int argc, char **argv) {
         return has_command ? kCommandFailed : status;
     }
     return commands.at(chosen)();
+}
+
+}  // namespace
+
+int run(int argc, char **argv) {
+    bool has_command = false;
+    int status = run_command(argc, argv, has_command);
+    for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+        const core::Status closed = terminal::close_output(fd);
+        if (closed) continue;
+        const int failed = fail(closed.error());
+        if (has_command || status == kDone) status = has_command ? kCommandFailed : failed;
+    }
+    return status;
 }
 
 }  // namespace rsslag::cli

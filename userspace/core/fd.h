@@ -32,10 +32,10 @@ class Fd {
 
     int get() const { return fd_; }
     bool open() const { return fd_ >= 0; }
-    void reset() {
-        if (fd_ >= 0) close(fd_);
-        fd_ = -1;
-    }
+    void reset() { close(); }
+    /// Returns 0 or the errno of close(2). On some file systems, such as NFS, close(2) is the first call to report that
+    /// what was written is lost (filp_flush() in fs/open.c). The descriptor is closed in any case.
+    int close() { return fd_ >= 0 && ::close(std::exchange(fd_, -1)) != 0 ? errno : 0; }
 
   private:
     int fd_ = -1;
@@ -73,6 +73,13 @@ inline int write_all(int fd, std::string_view &bytes) {
         bytes.remove_prefix(static_cast<std::size_t>(written));
     }
     return 0;
+}
+
+/// Returns 0 or the errno that a close(2) of the descriptor returns, which stays open if possible.
+inline int error_at_close(int fd) {
+    Fd copy(dup(fd));
+    if (copy.open()) return copy.close();
+    return close(fd) == 0 ? 0 : errno;
 }
 
 /// Reads from `offset` until `into` is full or the file ends. Returns the number of bytes, or minus the errno of

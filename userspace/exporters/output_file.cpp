@@ -96,9 +96,11 @@ Status OutputFile::put_in_place() {
 }
 
 Status OutputFile::commit() {
-    if (growing_.empty()) return core::success();
     // Some file systems report a full disk only here.
-    if (fsync(fd_.get()) != 0) return failed("write");
+    if (!growing_.empty() && fsync(fd_.get()) != 0) return failed("write");
+    errno = fd_.close();
+    if (errno != 0) return failed("write");
+    if (growing_.empty()) return core::success();
     Status placed = put_in_place();
     if (placed) growing_.clear();
     return placed;

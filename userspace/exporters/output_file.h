@@ -34,8 +34,8 @@ class OutputFile {
     core::Status write(std::string_view text);
     /// Changes the mode to the usual one, 0666 without the bits of the umask.
     core::Status share();
-    /// Syncs the file and moves it to its name. Kind::BadInput if a file with that name has appeared and `force` is not
-    /// set.
+    /// Syncs the file, closes it and moves it to its name. Kind::BadInput if a file with that name has appeared and
+    /// `force` is not set.
     core::Status commit();
 
   private:

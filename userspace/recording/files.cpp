@@ -173,6 +173,12 @@ int Files::sync() const {
     return fdatasync(fd_.get()) == 0 ? 0 : errno;
 }
 
+int Files::end() {
+    const int err = sync();
+    const int at_close = fd_.close();
+    return err != 0 ? err : at_close;
+}
+
 /// Leaves FILE alone if another process has moved, deleted or replaced it.
 int Files::move_away() {
     struct stat status {};
@@ -189,7 +195,6 @@ int Files::move_away() {
 int Files::next() {
     const AsOwner as_owner(options_);
     if (const int err = move_away(); err != 0) return err;
-    fd_.reset();
     written_ = 0;
     made_ = {made_.number + 1, 0, 0, 0};
     return make(false);

@@ -23,12 +23,14 @@ class Files {
     /// Creates FILE; with Options::force the first write() replaces FILE. Kind::BadInput: a file with this name, or
     /// with the name of a segment, exists, or FILE cannot be created.
     static core::Result<Files> create(const std::string &path, const Writer::Options &options);
-    /// Writes all of `bytes` or nothing, and deletes the oldest segments if necessary. write(), sync() and next()
-    /// return 0 or an errno.
+    /// Writes all of `bytes` or nothing, and deletes the oldest segments if necessary. write(), sync(), end()
+    /// and next() return 0 or an errno.
     int write(std::string_view bytes);
     int sync() const;
-    /// Renames FILE to its segment name and creates FILE again. An existing file of that name is an error unless
-    /// Options::force.
+    /// Syncs and closes FILE.
+    int end();
+    /// After end(): renames FILE to its segment name and creates FILE again. An existing file of that name is an error
+    /// unless Options::force.
     int next();
     /// Deletes FILE, or what would have replaced it.
     void remove() const;

@@ -242,7 +242,7 @@ void Writer::State::begin(const Header &header) {
 void Writer::State::end() {
     add_left_out();
     assembler.end(peak);
-    if (err == 0) err = files.sync();
+    if (err == 0) err = files.end();
 }
 
 void Writer::State::add_left_out() {

@@ -113,6 +113,7 @@ struct CommandTerminal::State {
     LastLines last;
     std::uint64_t bytes = 0, kept = 0;
     std::string why_not_kept;
+    int error_at_close = 0;
     std::string unsent;  ///< typed, but not taken by the terminal yet
     bool changed = true;
 
@@ -176,6 +177,9 @@ void CommandTerminal::give_file_to(unsigned uid, unsigned gid) {
 std::string CommandTerminal::kept() const {
     const State &state = *state_;
     if (state.bytes == 0) return "";
+    if (state.error_at_close != 0)
+        return fmt::format("what the command wrote is in {}, but part of it may be lost: {}", state.path,
+                           std::strerror(state.error_at_close));
     if (state.why_not_kept.empty()) return fmt::format("what the command wrote is in {}", state.path);
     return fmt::format("the first {} of {} bytes that the command wrote are in {}, the others are lost: {}",
                        core::with_thousands(static_cast<std::int64_t>(state.kept)),
@@ -262,6 +266,7 @@ void CommandTerminal::hang_up() {
         state_->thread.join();
     }
     state_->ours = core::Fd();
+    if (state_->file.open()) state_->error_at_close = state_->file.close();
 }
 
 }  // namespace rsslag::terminal

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -38,6 +39,12 @@ bool has_reader(int fd) {
     return fstat(fd, &about) != 0 || !S_ISREG(about.st_mode);
 }
 
+std::array<std::atomic<bool>, STDERR_FILENO + 1> is_used;
+
+const char *name_of(int fd) {
+    return fd == STDERR_FILENO ? "stderr" : "stdout";
+}
+
 /// As core::write_all(), but waits for the reader. ECANCELED: see takes_text().
 int write_to_reader(int fd, std::string_view text, MustStop must_stop) {
     if (must_stop != nullptr && !has_reader(fd)) must_stop = nullptr;
@@ -57,15 +64,23 @@ int write_to_reader(int fd, std::string_view text, MustStop must_stop) {
 
 }  // namespace
 
+core::Error cannot_write(std::string_view name, int err) {
+    return {core::Kind::Io, fmt::format("cannot write {}: {}", core::printable(name), std::strerror(err)), err, ""};
+}
+
 core::Status print_to(std::string_view name, std::string_view text, int fd, MustStop must_stop) {
+    if (fd == STDOUT_FILENO || fd == STDERR_FILENO) is_used.at(static_cast<std::size_t>(fd)) = true;
     const int err = write_to_reader(fd, text, must_stop);
-    if (err == 0) return core::success();
-    return core::Error{core::Kind::Io, fmt::format("cannot write {}: {}", core::printable(name), std::strerror(err)),
-                       err, ""};
+    return err == 0 ? core::success() : cannot_write(name, err);
 }
 
 core::Status print(std::string_view text, int fd, MustStop must_stop) {
-    return print_to(fd == STDERR_FILENO ? "stderr" : "stdout", text, fd, must_stop);
+    return print_to(name_of(fd), text, fd, must_stop);
+}
+
+core::Status close_output(int fd) {
+    const int err = is_used.at(static_cast<std::size_t>(fd)) ? core::error_at_close(fd) : 0;
+    return err == 0 ? core::success() : cannot_write(name_of(fd), err);
 }
 
 std::string error_text(const std::string &line) {

@@ -22,6 +22,11 @@ core::Status print(std::string_view text, int fd = STDOUT_FILENO, MustStop must_
 /// The same for another file, such as a FIFO; `name` is for the error.
 core::Status print_to(std::string_view name, std::string_view text, int fd, MustStop must_stop = core::must_stop);
 
+/// Kind::Io, with the reason.
+core::Error cannot_write(std::string_view name, int err);
+/// Returns the error that closing stdout or stderr reports if print() has written to it. Call it when all is written.
+core::Status close_output(int fd);
+
 /// Whether the reader has closed the pipe, or rsslag must stop and does not wait for it.
 inline bool reader_closed(const core::Error &error) {
     return error.kind == core::Kind::Io && (error.err == EPIPE || error.err == ECANCELED);

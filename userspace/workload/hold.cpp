@@ -48,7 +48,8 @@ std::string ready_text(const std::vector<Fact> &facts) {
 }
 
 core::Status print(std::string_view text) {
-    const int err = core::write_all(STDOUT_FILENO, text);
+    int err = core::write_all(STDOUT_FILENO, text);
+    if (err == 0) err = core::error_at_close(STDOUT_FILENO);
     if (err == 0) return core::success();
     core::Error error = failed("cannot write stdout", err);
     error.kind = core::Kind::Io;
