@@ -295,8 +295,8 @@ class Files(unittest.TestCase):
                 root, told = sums(self, pid), sums(self, pid, contract.as_nobody)
                 if not told['droppable_each_once'] and not os.path.exists(f'/proc/{pid}/numa_maps'):
                     self.skipTest('this kernel has no /proc/PID/numa_maps (CONFIG_NUMA)')
-                os.chmod(self.path, 0o600)  # the user can no longer open the files
-                os.chmod(copy, 0o600)
+                for path in (self.path, copy, self.other_path):  # the user can no longer open the files
+                    os.chmod(path, 0o600)
                 unreadable = sums(self, pid, contract.as_nobody)
         self.assertTrue(root['droppable_each_once'])
         self.assertTrue(told['droppable_each_once'])
@@ -305,8 +305,10 @@ class Files(unittest.TestCase):
         if unreadable['droppable_each_once']:
             self.assertAlmostEqual(unreadable['droppable_file_kb'], told['droppable_file_kb'], delta=SLACK_KB)
         else:
-            self.assertTrue(one_file, 'each page is mapped once: these are two files')
             self.assertAlmostEqual(unreadable['droppable_surely_once_kb'], told['droppable_file_kb'], delta=SLACK_KB)
+            in_doubt = unreadable['droppable_kb'] - unreadable['droppable_surely_once_kb']
+            page = mmap.PAGESIZE // 1024  # the child also maps a page of the file by its own path
+            self.assertLessEqual(in_doubt, FILE // 1024 + page if one_file else page)
 
     @contract.needs_root
     @unittest.skipUnless(os.access(PYTHON, os.X_OK), f'there is no {PYTHON}, which every user may read')
