@@ -11,6 +11,7 @@ namespace rsslag::core {
 namespace {
 
 constexpr std::size_t kMostNodes = 40'000;
+constexpr std::size_t kMostSums = 8'000'000;  // of nodes and tasks: 128 MB
 constexpr std::size_t kMostLanes = 64;
 
 }  // namespace
@@ -152,7 +153,7 @@ std::uint32_t OrderSearch::node_for(std::uint32_t from, std::size_t lane, std::i
     sums_.resize(sums_.size() + tasks_.size());
     of_layer_.emplace(hash, made);
     layers_.back().push_back(made);
-    abandoned_ |= nodes_.size() > kMostNodes;
+    abandoned_ |= nodes_.size() > kMostNodes || sums_.size() > kMostSums;
     return made;
 }
 

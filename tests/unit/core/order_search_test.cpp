@@ -327,5 +327,18 @@ TEST(OrderSearch, ReportsThatNoOrderExplainsTheCounts) {
     EXPECT_FALSE(search.certain(10'000'000));
 }
 
+TEST(OrderSearch, IsAbandonedBeforeTheSumsOfManyTasksFillTheMemory) {
+    constexpr std::size_t kTasks = 8'000;
+    std::vector<CounterEvent> events;
+    for (std::size_t i = 0; i < kTasks; ++i) {
+        events.push_back(fold(0, 50'000, 60'000, 61'000, static_cast<std::int64_t>(i) + 1, PageSet::only(1)));
+        events.back().number = i + 1;
+        events.back().tid = static_cast<int>(i) + 1;
+    }
+    EXPECT_TRUE(OrderSearch(events, 0, CountRead::Later).abandoned());
+    events.resize(500);
+    EXPECT_FALSE(OrderSearch(events, 0, CountRead::Later).abandoned());
+}
+
 }  // namespace
 }  // namespace rsslag::core::test
