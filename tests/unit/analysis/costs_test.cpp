@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "../../long_only.h"
 #include "analysis/analyzer.h"
 #include "dice.h"
 #include "events.h"
@@ -18,6 +19,7 @@ event::Counters no_counters(int pid) {
 }
 
 TEST(CostOfAwaited, IsThatOfOneProcess) {
+    RSSLAG_LONG_ONLY("a million events: measures the time that they take");
     constexpr int kCount = core::test::many(500'000);
     test::TickAnalyzer analyzer(test::facts());
     for (int pid = 1; pid <= kCount; ++pid)

@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "../../long_only.h"
 #include "core/ledger.h"
+#include "core/order_search.h"
 #include "dice.h"
 #include "readings.h"
 
@@ -62,6 +64,7 @@ class Processes {
 };
 
 TEST(CostOfAnUpdate, DoesNotDependOnTheTasksOfOtherGroups) {
+    RSSLAG_LONG_ONLY("a million records: measures the time that they take");
     constexpr int kTasks = many(200'000), kUpdates = many(1'000'000), kLeader = 7;
     Processes all;
     std::vector<TaskReading> tasks;
@@ -78,6 +81,7 @@ TEST(CostOfAnUpdate, DoesNotDependOnTheTasksOfOtherGroups) {
 }
 
 TEST(CostOfALostExit, DoesNotDependOnTheTasksOfOtherGroups) {
+    RSSLAG_LONG_ONLY("a million records: measures the time that they take");
     constexpr int kCount = many(500'000);
     Processes all;
     for (int tgid = 1; tgid <= kCount; ++tgid)
@@ -89,6 +93,7 @@ TEST(CostOfALostExit, DoesNotDependOnTheTasksOfOtherGroups) {
 }
 
 TEST(CostOfANewTask, DoesNotDependOnTheNumberOfMms) {
+    RSSLAG_LONG_ONLY("a million records: measures the time that they take");
     constexpr int kMms = many(20'000), kTimes = 5, kForeign = 1'000'000;
     Processes all;
     for (int i = 1; i <= kMms; ++i)
@@ -105,6 +110,7 @@ TEST(CostOfANewTask, DoesNotDependOnTheNumberOfMms) {
 }
 
 TEST(CostOfTheOwnerOfAnMm, DoesNotDependOnTheNumberOfGroups) {
+    RSSLAG_LONG_ONLY("a million records: measures the time that they take");
     constexpr int kCount = many(500'000);
     Processes all;
     for (int tgid = 1; tgid <= kCount; ++tgid)
@@ -114,6 +120,7 @@ TEST(CostOfTheOwnerOfAnMm, DoesNotDependOnTheNumberOfGroups) {
 }
 
 TEST(CostOfAnExec, DoesNotDependOnTheNumberOfGroupsOrOfExecsBeforeIt) {
+    RSSLAG_LONG_ONLY("a million records: measures the time that they take");
     constexpr int kCount = many(200'000);
     Processes all;
     for (const int mm : {1, 2})
@@ -127,6 +134,7 @@ TEST(CostOfAnExec, DoesNotDependOnTheNumberOfGroupsOrOfExecsBeforeIt) {
 }
 
 TEST(CostOfAnExit, DoesNotDependOnTheProcessesThatWaitForTheirTeardown) {
+    RSSLAG_LONG_ONLY("a million records: measures the time that they take");
     constexpr int kWaiting = many(300'000), kOthers = many(100'000), kLast = kWaiting + kOthers + 1;
     Processes all;
     for (int tgid = 1; tgid <= kLast; ++tgid)
@@ -202,7 +210,7 @@ TEST(ForeignTasks, OfWhichThereAreVeryManyEndOnceTheyAreSilent) {
     all.adopt(1, mm_of(1), {task(1, {}, 1)});
     for (int i = 0; i < kCount; ++i) {
         rsslag_update update = update_record(RSSLAG_BY_OTHER | RSSLAG_OF_USER_FAULT, kFirst + i, mm_of(1), i + 1);
-        update.t_ns = kNow + static_cast<std::uint64_t>(i);
+        update.t_ns = kNow + static_cast<std::uint64_t>(i) * 2 * OrderSearch::kClockSkewNs;  // their order is known
         all.ledger.apply(update);
         if (i % 5'000 == 0) all.ledger.advance(update.t_ns);
     }
