@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import functools
+import importlib.util
 import json
 import mmap
 import os
@@ -18,16 +19,12 @@ import time
 import unittest
 from pathlib import Path
 
-try:
-    import jsonschema
-except ImportError:
-    jsonschema = None
-
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
 TIMEOUT = 240  # seconds; high, since test machines are small and busy
 LIMIT = 300  # seconds for a test of the gate. A test that hangs fails, and the next one starts
 LONG = bool(os.environ.get('RSSLAG_TEST_LONG'))
+HAS_JSONSCHEMA = importlib.util.find_spec('jsonschema') is not None
 
 
 def runs(usual, gate=None):
@@ -494,6 +491,7 @@ def as_nobody(*args, **more):
 
 @functools.lru_cache(maxsize=None)
 def validator(name):
+    import jsonschema  # takes longer than all other imports together, and most themes do not need it
     schema = json.loads((ROOT / 'docs' / 'schema' / f'{name}.schema.json').read_text())
     kind = jsonschema.validators.validator_for(schema)
     kind.check_schema(schema)
@@ -501,12 +499,12 @@ def validator(name):
 
 
 def needs_schema(test):
-    return unittest.skipUnless(jsonschema, 'python3-jsonschema is missing')(test)
+    return unittest.skipUnless(HAS_JSONSCHEMA, 'python3-jsonschema is missing')(test)
 
 
 def assert_valid(test, name, document):
     """Validates against docs/schema. Does nothing without python3-jsonschema; the schema tests then skip and say so."""
-    if jsonschema is None:
+    if not HAS_JSONSCHEMA:
         return
     errors = [f'{error.json_path}: {error.message}' for error in validator(name).iter_errors(document)]
     test.assertEqual(errors, [])
