@@ -34,7 +34,7 @@ def during(script, *words, options=('--json',), readings=1, given=b'', prefix=()
 
 class Status(TracingTest):
     def test_the_command_is_read_and_its_status_passed_on(self):
-        for status in (0, 1, 2, 3, 7, 125, 255):
+        for status in (0, 7, 255, 1, 2, 3, 125)[:contract.runs(7)]:
             ran = during(f'read x; exit {status}')
             self.assertEqual((ran.status, ran.err), (status, ''), ran)
             assert_snapshot(self, ran.document())

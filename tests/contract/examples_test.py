@@ -12,6 +12,7 @@ import contract
 from contract import Held, TracingTest, environment, rsslag
 
 
+@contract.long_only('runs jq over examples that seldom change, 3 s of CPU')
 class Jq(TracingTest):
     @classmethod
     def setUpClass(cls):

@@ -415,9 +415,8 @@ class Damaged(unittest.TestCase):
         chunks = [match.start() for match in re.finditer(re.escape(b'\x89rslchk\n'), data)]
         middle = chunks[len(chunks) // 2]
         cls.files = {}
-        for name, bytes_ in (('cut', data[:middle + 100]), ('header alone', data[:chunks[2]]),
-                             ('no end', data[:chunks[-2]]),
-                             ('damaged', data[:middle + 80] + b'damage' + data[middle + 86:])):
+        for name, bytes_ in (('cut', data[:middle + 100]), ('damaged', data[:middle + 80] + b'damage' + data[middle + 86:]),
+                             ('header alone', data[:chunks[2]]), ('no end', data[:chunks[-2]])):
             cls.files[name] = os.path.join(cls.directory, name)
             with open(cls.files[name], 'wb') as file:
                 file.write(bytes_)
@@ -428,7 +427,7 @@ class Damaged(unittest.TestCase):
         return missing
 
     def test_jsonl(self):
-        for name, file in self.files.items():
+        for name, file in list(self.files.items())[:contract.runs(4)]:
             with self.subTest(name):
                 ran = rsslag('export', file)
                 self.assertEqual((ran.status, ran.err), (0, ''), ran.err)
@@ -462,7 +461,7 @@ class Damaged(unittest.TestCase):
             self.assert_on_stderr(rsslag('report', *options, '--diff', *files), files)
 
     def test_sqlite(self):
-        for name, file in self.files.items():
+        for name, file in list(self.files.items())[:contract.runs(4)]:
             with self.subTest(name):
                 path = os.path.join(self.directory, name + '.db')
                 ran = rsslag('export', '--format', 'sqlite', '-o', path, file)
@@ -486,7 +485,7 @@ class Damaged(unittest.TestCase):
         strace = ['strace', '-qq', '-o', '/dev/null', '-P', classic, '-e', 'trace=pread64', '-e']
         if rsslag('--version', prefix=strace[:4]).status != 0:
             self.skipTest('strace is not permitted here')
-        for at in ('9', '9..12', '15+'):
+        for at in ('9..12', '9', '15+')[:contract.runs(3)]:
             with self.subTest(at):
                 ran = rsslag('export', classic, prefix=[*strace, 'inject=pread64:error=EIO:when=' + at])
                 self.assertEqual(ran.status, 0, ran.err)

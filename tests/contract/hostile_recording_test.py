@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 
 import contract
-from contract import BIDI, CONTROL, ROOT, environment, rsslag
+from contract import BIDI, CONTROL, ROOT, environment, rsslag, runs
 from forger import CHUNK, PROLOGUE, Forger
 from panes import Pane, needs_tmux
 
@@ -59,7 +59,7 @@ class HostileRecording(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.directory)
         forger = Forger()
         cls.files = []
-        for name, words in cls.WORDS.items():
+        for name, words in list(cls.WORDS.items())[:runs(2)]:  # the first has all words of the second
             data, found = forge(forger, (RECORDINGS / name).read_bytes(), words)
             if not all(found.values()):
                 raise AssertionError(f'{name}: {found}')

@@ -101,6 +101,7 @@ class Lives(TracingTest):
         self.assertEqual(blamed(ticks[-1]), set())
 
 
+@long_only('the tests of the events mode with the other mode, 4 s of CPU; the steps completeness-counts and known-truth have it in the gate')
 class LivesSummedUp(Lives):
     mode = 'counts'
 

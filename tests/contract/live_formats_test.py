@@ -57,7 +57,7 @@ class Csv(TracingTest):
 
     def test_records_are_left_out(self):
         with Held('busy') as held:
-            rows = self.rows(live('--format', 'csv', '--events', '--interval', '50ms', '--duration', '200ms', held.pid))
+            rows = self.rows(live('--format', 'csv', '--events', '--interval', '10ms', '--duration', '50ms', held.pid))
         self.assertEqual({row['pid'] for row in rows}, {str(held.pid)})
 
 

@@ -232,10 +232,12 @@ class Commands(TracingTest):
             contract.wait_until(lambda: contract.is_gone(pid))
 
 
+@long_only('the tests of the events mode with the other mode, 6 s of CPU; the steps completeness-counts and known-truth have it in the gate')
 class TargetsSummedUp(Targets):
     options = COUNTS
 
 
+@long_only('the tests of the events mode with the other mode, 3 s of CPU; the steps completeness-counts and known-truth have it in the gate')
 class CommandsSummedUp(Commands):
     options = COUNTS
 

@@ -91,12 +91,14 @@ class Options(unittest.TestCase):
             for names in filter(None, items_of(f'rsslag-{command}')):
                 self.assertTrue(names & given, (command, names))
 
+    @contract.long_only('starts 20 shells, 2 s of CPU; the gate checks what each shell offers')
     def test_shells_complete_each(self):
         for command in self.commands:
             self.assertEqual(in_completion(command), set(in_help(command)) | self.common, command)
 
 
 class Pages(unittest.TestCase):
+    @contract.long_only('3 s of CPU; the gate has mandoc check the same pages')
     @unittest.skipUnless(shutil.which('man') and shutil.which('groff'), 'there is no man, or no groff')
     def test_man_warns_of_nothing(self):
         self.check('man', '--warnings', '-E', 'UTF-8', '-l', '-Tutf8', '-Z')

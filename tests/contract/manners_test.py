@@ -25,7 +25,7 @@ class Words(unittest.TestCase):
         self.assertEqual(rsslag('help').out, rsslag('--help').out)
         for word in ('version', '-V'):
             self.assertEqual(rsslag(word).out, rsslag('--version').out)
-        for command in COMMANDS:
+        for command in COMMANDS[:contract.runs(len(COMMANDS), 3)]:
             ran = rsslag('help', command)
             self.assertEqual((ran.status, ran.err, ran.out), (0, '', rsslag(command, '--help').out), ran)
         self.assertIn('did you mean live?', self.refused('help', 'lvie'))

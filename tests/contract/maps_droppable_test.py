@@ -249,7 +249,7 @@ class Files(unittest.TestCase):
         with self.overlay(), self.mapped_by_nobody() as pid:
             usual = sums(self, pid, contract.as_nobody)['droppable_file_kb']
         with self.overlay(), self.mapped_by_nobody(self.path, self.other_path, program=DROPS_PAGES) as pid:
-            for _ in range(runs(30, 10)):
+            for _ in range(runs(30, 3)):
                 told = sums(self, pid, contract.as_nobody)
                 if told['droppable_each_once']:
                     self.assertLessEqual(told['droppable_file_kb'] - usual, FILE // 1024 + SLACK_KB)
@@ -277,7 +277,7 @@ class Files(unittest.TestCase):
             os.utime(self.other_path, (5, 5))
 
         for change, options, by in ((change_mode, '', 'below'), (change_mode, '', 'above'), (change_mode_of_both, '', 'below'),
-                                    (change_times, ',metacopy=on', 'below'), (change_mode, ',metacopy=on', 'above')):
+                                    (change_times, ',metacopy=on', 'below'), (change_mode, ',metacopy=on', 'above'))[:runs(5)]:
             with self.subTest(change=change.__name__, options=options, by=by):
                 self.check_after(change, options, by)
 

@@ -310,9 +310,10 @@ class Endings(unittest.TestCase):
                 self.assertEqual(len(ran.document()['failed']), 1)
         self.assertTrue(seen)
 
+    @long_only('a target that is always busy: what is read varies, and it uses all CPUs')
     def test_mappings_that_vanish_while_they_are_read(self):
         with Held('busy', '--threads', '4') as held:
-            for _ in range(runs(10)):
+            for _ in range(10):
                 document = maps('--json', held.pid).document()
                 assert_adds_up(self, document)
                 (process,) = document['processes']
@@ -412,6 +413,7 @@ class HostileNames(unittest.TestCase):
 
 @unittest.skipUnless(shutil.which('pmap'), 'pmap (procps) is missing')
 class Pmap(unittest.TestCase):
+    @long_only('2 s of CPU; the gate compares the details with pmap')
     def test_x_is_what_pmap_prints_of_ten_processes(self):
         with contextlib.ExitStack() as stack:
             pids = [stack.enter_context(Held(name)).pid
@@ -478,7 +480,7 @@ class Top(TracingTest):
         return dict(zip(lines[at].split(), lines[at + 1].split()))
 
     def test_the_columns_are_those_of_top_and_differ_by_what_is_cached(self):
-        for name in ('classic', 'few-pages', 'shared-anon', 'per-cpu'):
+        for name in ('classic', 'shared-anon', 'few-pages', 'per-cpu')[:runs(4)]:
             with Held(name) as held, stopped(held.pid):
                 document = maps('--json', held.pid).document()
                 top = self.top_says(held.pid)

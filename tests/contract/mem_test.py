@@ -16,7 +16,7 @@ import unittest
 
 import contract
 from contract import (NOBODY, Children, Held, as_nobody, assert_one_error_line, assert_valid, environment, long_only,
-                      needs_root, needs_schema, rsslag, runs, task_state, wait_until)
+                      needs_root, needs_schema, rsslag, task_state, wait_until)
 
 PAGES = 300
 
@@ -312,9 +312,10 @@ class Machine(unittest.TestCase):
         self.assertEqual(len(heads), 1, text)
         self.assertTrue(any(re.fullmatch(r' *~ [\u2212\d,.]+  unaccounted', line) for line in text.lines), text)
 
+    @long_only('starts 200 processes to count system calls: a test of speed')
     @unittest.skipUnless(shutil.which('strace'), 'strace is missing')
     def test_many_that_look_alike_are_not_each_compared_with_all(self):
-        count = runs(200, 60)
+        count = 200
         with Children((b'alike',) * count), tempfile.NamedTemporaryFile('r') as log:
             ran = mem('--json', '--each', prefix=['strace', '-qq', '-o', log.name, '-e', 'trace=kcmp'])
             asked = len(log.readlines())
@@ -322,7 +323,7 @@ class Machine(unittest.TestCase):
         # Processes of another test may have equal values, too.
         processes = ran.document()['processes']
         self.assertGreaterEqual(len(processes), count)
-        self.assertLess(asked, runs(20, 5) * len(processes))
+        self.assertLess(asked, 20 * len(processes))
 
     @needs_root
     def test_what_may_not_be_read_is_named(self):

@@ -97,12 +97,15 @@ class ErrorOfClose(TracingTest):
 
     def test_of_files(self):
         self.assert_reported(['export', '-o', '{out}/file', RECORDING], 1)
+
+    @contract.long_only('the same for three more outputs, 3 s of CPU')
+    def test_of_other_files(self):
         self.assert_reported(['report', '--json', '--svg', '{out}/file', RECORDING], 1)
         self.assert_reported(['peak', '-o', '{out}/file', '--', 'sh', '-c', 'exit 7'], 125, 7)
 
     def test_of_a_recording(self):
         with Held('single') as held:
-            for more in ([], ['--max-size', '256K'], ['--force']):
+            for more in ([], ['--max-size', '256K'], ['--force'])[:contract.runs(3)]:
                 self.assert_reported(['record', '-o', '{out}/file', '--duration', '100ms', *more, '-p', str(held.pid)], 1)
 
 

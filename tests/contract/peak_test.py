@@ -316,6 +316,7 @@ class Peak(TracingTest):
                 ran = rsslag(*command, *file, *words, **more)
                 yield ran, ([''] + ran.err.splitlines())[-1]
 
+    @contract.long_only('traces ten commands, 4 s of CPU; the gate has these figures in reports')
     def test_each_figure_at_the_end_of_live_and_record(self):
         argv = (interpreter(), '-S', '-E', '-c', f'memory = bytearray({CHILD * MIB}); import os; os._exit(0)')
         holding = f'peak_rss<1GiB and peak_rss>{CHILD}MiB and peak_lag<{CHILD}MiB and peak_cached<{CHILD}MiB and growth>{CHILD}MiB ' \
@@ -350,6 +351,7 @@ class Peak(TracingTest):
             self.assertRegex(last, r"'peak_rss<100GiB' does not hold: peak_rss is at least [\d,]+ kB \([\d,]+ records were lost: "
                                    r"[^()]+\), not known to be < 100 GiB$")
 
+    @contract.long_only('traces four commands, 3 s of CPU')
     def test_a_tree_whose_children_are_not_traced_is_not_known(self):
         child = f'{interpreter()} -S -E -c "bytearray({64 * MIB})"; :'
         for ran, last in self.ends('--assert', 'tree.peak_rss<32MiB', '--', 'sh', '-c', child):

@@ -226,7 +226,7 @@ class Hostile(Directory):
         chunks = [i for i in range(len(whole)) if whole.startswith(b'\x89rslchk\n', i)]
         self.assertGreater(len(chunks), 4)
         dice = random.Random(3)
-        for at in chunks[:3] + [dice.randrange(16, len(whole)) for _ in range(contract.runs(40))]:
+        for at in chunks[:3] + [dice.randrange(16, len(whole)) for _ in range(contract.runs(40, 10))]:
             damaged = bytearray(whole)
             damaged[at] ^= 1 << dice.randrange(8)
             with open(self.file, 'wb') as file:
@@ -235,7 +235,7 @@ class Hostile(Directory):
             self.assertEqual(ran.status, 0, (at, ran))
             self.assertRegex(ran.err, r'^rsslag: the recording is incomplete: .*damaged')
             self.assertEqual(json.loads(ran.lines[-1])['schema'], 'rsslag.summary/2')
-        for size in [dice.randrange(16, len(whole)) for _ in range(contract.runs(40))]:
+        for size in [dice.randrange(16, len(whole)) for _ in range(contract.runs(40, 10))]:
             with open(self.file, 'wb') as file:
                 file.write(whole[:size])
             ran = self.replay()

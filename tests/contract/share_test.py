@@ -43,6 +43,7 @@ class Rules(unittest.TestCase):
         status, text = run('promtool', 'check', 'rules', str(RULES))
         self.assertEqual(status, 0, text)
 
+    @long_only('3 s of promtool; the gate checks that it accepts the rules')
     @needs('promtool')
     def test_their_results(self):
         with tempfile.TemporaryDirectory() as directory:

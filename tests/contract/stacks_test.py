@@ -14,7 +14,7 @@ from pathlib import Path
 
 import contract
 from browser import Browser, needs_chromium
-from contract import TracingTest, assert_one_error_line, assert_valid, long_only, needs_root, rsslag, runs, snapshot
+from contract import TracingTest, assert_one_error_line, assert_valid, long_only, needs_root, rsslag, snapshot
 from panes import Pane, needs_tmux
 
 RECORDED = str(contract.ROOT / 'tests' / 'fuzz' / 'corpus' / 'fuzz_recording' / 'stacks-6.18')
@@ -231,8 +231,9 @@ class ByFunction(TracingTest):
         self.assertEqual(counts[0], counts[1], 'the same seed chooses the same pages')
         self.assertGreater(len(set(map(tuple, counts))), 3, counts)
 
+    @long_only('the default rate needs many pages, 3 s of CPU; the gate samples every page')
     def test_the_default_rate(self):
-        mib = runs(200)
+        mib = 200
         document, _ = self.recorded(mib, '--stacks', '--stack-seed', '7', by=('live', '--format', 'csv', '--record'))
         self.assertEqual(document['sampling']['period'], 64)
         pages = (mib << 20) // PAGE

@@ -36,11 +36,12 @@ class Targets(TracingTest):
             self.assertEqual(self.pids(pid, '-p', f'{pid},{pid}'), [pid])
 
     def test_more_processes_than_a_shell_allows_descriptors(self):
-        with Children([b'rslgtest-fd'] * contract.runs(80, 50)) as pids:
+        with Children([b'rslgtest-fd'] * contract.runs(80, 42)) as pids:
             ran = contract.rsslag('snapshot', '--json', '--no-walk', '--comm', 'rslgtest-fd', prefix=['prlimit', '--nofile=40:4096'])
         self.assertEqual((ran.status, ran.err), (0, ''), ran)
         self.assertEqual(sorted(each['pid'] for each in ran.document()['processes']), sorted(pids))
 
+    @contract.long_only('starts 100 processes; the gate has the same for snapshot')
     @needs_root
     def test_live_traces_more_processes_than_the_limit_of_descriptors(self):
         def limits():

@@ -166,6 +166,7 @@ class Unprivileged(unittest.TestCase):
             self.assertEqual(as_nobody('snapshot', '--check', str(other)).status, 1)
             self.assertEqual(as_nobody('snapshot', '--check', '--no-walk', str(own)).status, 1)
 
+    @contract.long_only('starts 30 programs, 1 s of CPU')
     def test_few_descriptors_are_enough_for_many_processes(self):
         few = ['prlimit', '--nofile=24:24']
         with contract.programs_for_all('rslg-few', *[NOBODY] * 30) as pids:
