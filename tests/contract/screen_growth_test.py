@@ -66,7 +66,8 @@ class Growth(TracingTest):
     def grown(self, pane):
         """Waits until the screen shows all of the growth. Checks it against the sum."""
         def told(text):
-            return 'GREW BY' in text and re.search(r'\d worker-07', text) and amounts(text)[0] >= 8192 + 4096
+            # A number with a mark before it is not settled yet.
+            return re.search(r'GREW BY [\d,]+ kB', text) and re.search(r'\d worker-07', text) and amounts(text)[0] >= 8192 + 4096
         text = pane.until(told)
         grew, rows = amounts(text)
         self.assertEqual(grew, sum(rows.values()), text)
