@@ -121,7 +121,8 @@ class Serve(TracingTest):
         with Children([b'group%d' % i for i in range(30)]), Serving('--listen', '127.0.0.1:0', '--top', '3') as serving:
             text = serving.metrics()
             groups = [labels['comm'] for name, labels, _ in samples(text) if name == 'rsslag_processes']
-            self.assertEqual((len(groups), groups[-1]), (4, 'other'))
+            self.assertEqual(len(groups), 4)
+            self.assertIn('other', groups)
 
     def test_hostile_names_and_groups_that_end(self):
         name, shown = b'a"b\n\\\x1b[31m', 'a"b\\x0a\\\\\\x1b[31m'

@@ -21,119 +21,106 @@
 namespace rsslag::metrics {
 namespace {
 
-using Labels = std::vector<prometheus::ClientMetric::Label>;
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Labels;
 using prometheus::MetricFamily;
-using prometheus::MetricType;
 
 constexpr std::string_view kTotal = "_total";
 constexpr const char *kUndivided = "undivided";
 
-void add(MetricFamily &family, Labels labels, double value) {
-    prometheus::ClientMetric metric;
-    metric.label = std::move(labels);
-    (family.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
-    family.metric.push_back(std::move(metric));
+Family<Gauge> &gauge(prometheus::Registry &registry, const char *name, const char *help) {
+    return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
 }
 
-MetricFamily single(const char *name, const char *help, MetricType type, double value) {
-    MetricFamily family{name, help, type, {}};
-    add(family, {}, value);
-    return family;
+Family<Counter> &counter(prometheus::Registry &registry, const char *name, const char *help) {
+    return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
 }
 
-/// Collects families in the order of the output.
-class Families {
+/// Adds to the series with these labels, which begins at 0.
+template <class Metric>
+void add(Family<Metric> &family, const Labels &labels, double value) {
+    family.Add(labels).Increment(value);
+}
+
+/// The series of one reading. They are in a registry of their own, so that no series of an earlier reading is left in
+/// it.
+class Reading {
   public:
-    explicit Families(const Exposition &exposition) : from_(exposition) {}
+    explicit Reading(const Exposition &exposition) : from_(exposition) {}
 
-    template <class Value>
-    void of_groups(const char *name, const char *help, const Value &value_of) {
-        MetricFamily &family = begin(name, help, MetricType::Gauge);
-        for (const Group &group : from_.groups)
-            add(family, {named(group.name)}, static_cast<double>(value_of(group)));
-    }
-    template <class Value>
-    void of_traced(const char *name, const char *help, MetricType type, const Value &value_of) {
-        MetricFamily &family = begin(name, help, type);
-        for (const TracedGroup &group : from_.trace->groups)
-            add(family, {named(group.name)}, static_cast<double>(value_of(group)));
-    }
+    void groups();
     void traced();
-    void memory();
-    void swap();
-    void lag();
-    void reading();
-    void build_info();
+    /// The registry has the series of a family in no order. Returns them in the order of their labels.
+    std::vector<MetricFamily> families() const;
 
-    std::vector<MetricFamily> take() { return std::move(families_); }
+  private:
+    Family<Gauge> &gauge(const char *name, const char *help) { return metrics::gauge(registry_, name, help); }
+    Family<Counter> &counter(const char *name, const char *help) { return metrics::counter(registry_, name, help); }
+    /// A series for each group.
+    template <class Metric, class Group, class Value>
+    void each(Family<Metric> &family, const std::vector<Group> &groups, const Value &value_of) {
+        for (const Group &group : groups)
+            add(family, named(group.name), static_cast<double>(value_of(group)));
+    }
+    /// The label of a group, and `more`. A comm is escaped as in rss.prom, where the kernel does not decode UTF-8: its
+    /// series must have the same labels.
+    Labels named(const std::string &group, Labels more = {}) const {
+        more.emplace(from_.label, core::printable(group, from_.label != "comm"));
+        return more;
+    }
     double bytes(core::Pages pages) const {
         return static_cast<double>(pages.n) * static_cast<double>(from_.machine.page_size.bytes);
     }
-
-  private:
-    MetricFamily &begin(const char *name, const char *help, MetricType type) {
-        return families_.emplace_back(MetricFamily{name, help, type, {}});
-    }
-    /// A comm is escaped as in rss.prom, where the kernel does not decode UTF-8: its series must have the same labels.
-    prometheus::ClientMetric::Label named(const std::string &group) const {
-        return {from_.label, core::printable(group, from_.label != "comm")};
-    }
+    void memory();
+    void lag();
+    void build_info();
     void updates();
     void flushes();
     void losses();
-    void add_parts(MetricFamily &family, const Group &group, core::Member member, const Labels &more);
+    void add_parts(Family<Gauge> &family, const Group &group, core::Member member, const Labels &more);
 
     const Exposition &from_;
-    std::vector<MetricFamily> families_;
+    prometheus::Registry registry_;
 };
 
-void Families::add_parts(MetricFamily &family, const Group &group, core::Member member, const Labels &more) {
-    Labels labels{named(group.name)};
-    labels.insert(labels.end(), more.begin(), more.end());
-    labels.push_back({"part", from_.by_proc ? kUndivided : "flushed"});
-    if (from_.by_proc) {
-        if (group.with_members > 0) add(family, std::move(labels), bytes(group.undivided[member]));
-        return;
+void Reading::add_parts(Family<Gauge> &family, const Group &group, core::Member member, const Labels &more) {
+    const auto part = [&](const char *name, core::Pages pages) {
+        Labels labels = named(group.name, more);
+        labels.emplace("part", name);
+        add(family, labels, bytes(pages));
+    };
+    if (!from_.by_proc) {
+        part("flushed", group.flushed[member]);
+        part("cached", group.cached[member]);
+    } else if (group.with_members > 0) {
+        part(kUndivided, group.undivided[member]);
     }
-    add(family, labels, bytes(group.flushed[member]));
-    labels.back().value = "cached";
-    add(family, std::move(labels), bytes(group.cached[member]));
 }
 
-void Families::memory() {
-    MetricFamily &family = begin("rsslag_process_resident_memory_bytes", RSSLAG_HELP_RESIDENT, MetricType::Gauge);
+void Reading::memory() {
+    Family<Gauge> &resident = gauge("rsslag_process_resident_memory_bytes", RSSLAG_HELP_RESIDENT);
+    Family<Gauge> &swap = gauge("rsslag_process_swap_bytes", RSSLAG_HELP_SWAP);
     for (const Group &group : from_.groups) {
         for (const core::Member member : core::kRssMembers)
-            add_parts(family, group, member, {{"member", std::string(core::name(member))}});
+            add_parts(resident, group, member, {{"member", std::string(core::name(member))}});
         if (group.walked.n > 0)
-            add(family, {named(group.name), {"member", kUndivided}, {"part", kUndivided}}, bytes(group.walked));
+            add(resident, named(group.name, {{"member", kUndivided}, {"part", kUndivided}}), bytes(group.walked));
+        add_parts(swap, group, core::Member::Swap, {});
     }
-}
-
-void Families::swap() {
-    MetricFamily &family = begin("rsslag_process_swap_bytes", RSSLAG_HELP_SWAP, MetricType::Gauge);
-    for (const Group &group : from_.groups)
-        add_parts(family, group, core::Member::Swap, {});
 }
 
 /// There is no series of a group whose lag is not known.
-void Families::lag() {
-    MetricFamily &family =
-        begin("rsslag_lag_bytes", "Resident memory that the flushed counters, as in /proc/PID/stat, do not show.",
-              MetricType::Gauge);
+void Reading::lag() {
+    Family<Gauge> &family =
+        gauge("rsslag_lag_bytes", "Resident memory that the flushed counters, as in /proc/PID/stat, do not show.");
     for (const Group &group : from_.groups)
-        if (group.without_lag == 0) add(family, {named(group.name)}, bytes(group.lag));
+        if (group.without_lag == 0) add(family, named(group.name), bytes(group.lag));
 }
 
-void Families::reading() {
-    families_.push_back(single("rsslag_reading_duration_seconds", "Duration of the last reading of all processes.",
-                               MetricType::Gauge, from_.reading_seconds));
-}
-
-void Families::build_info() {
-    MetricFamily &family =
-        begin("rsslag_build_info", "Always 1; the labels describe rsslag and the kernel.", MetricType::Gauge);
-    add(family,
+void Reading::build_info() {
+    add(gauge("rsslag_build_info", "Always 1; the labels describe rsslag and the kernel."),
         {{"version", core::printable(from_.version)},
          {"kernel", core::printable(from_.kernel)},
          {"scheme", from_.by_proc ? "unknown" : std::string(core::name(from_.machine.scheme))},
@@ -141,94 +128,100 @@ void Families::build_info() {
         1);
 }
 
-void Families::updates() {
-    MetricFamily &family =
-        begin("rsslag_traced_updates_total",
-              "Counter updates of a group's traced processes, by their own tasks or by others.", MetricType::Counter);
+void Reading::groups() {
+    memory();
+    lag();
+    const auto of_groups = [this](const char *name, const char *help, const auto &value_of) {
+        each(gauge(name, help), from_.groups, value_of);
+    };
+    if (!from_.by_proc)
+        of_groups("rsslag_lag_bound_bytes", "The most that the kernel's scheme usually caches for a group.",
+                  [this](const Group &group) { return bytes(group.bound); });
+    of_groups("rsslag_processes", RSSLAG_HELP_PROCESSES, [](const Group &group) { return group.processes; });
+    of_groups("rsslag_threads", RSSLAG_HELP_THREADS, [](const Group &group) { return group.threads; });
+    of_groups("rsslag_processes_inexact", RSSLAG_HELP_INEXACT, [](const Group &group) { return group.inexact; });
+    if (from_.by_proc)
+        of_groups("rsslag_processes_unread",
+                  "Processes of a group whose exact resident memory /proc does not show to this user.",
+                  [](const Group &group) { return group.unread; });
+    add(gauge("rsslag_reading_duration_seconds", "Duration of the last reading of all processes."), {},
+        from_.reading_seconds);
+    build_info();
+}
+
+void Reading::updates() {
+    Family<Counter> &family =
+        counter("rsslag_traced_updates_total",
+                "Counter updates of a group's traced processes, by their own tasks or by others.");
     for (const TracedGroup &group : from_.trace->groups) {
-        add(family, {named(group.name), {"by", "own"}}, static_cast<double>(group.counts.updates));
-        add(family, {named(group.name), {"by", "others"}}, static_cast<double>(group.counts.updates_by_others));
+        add(family, named(group.name, {{"by", "own"}}), static_cast<double>(group.counts.updates));
+        add(family, named(group.name, {{"by", "others"}}), static_cast<double>(group.counts.updates_by_others));
     }
 }
 
 /// One series for each reason that exists in this scheme.
-void Families::flushes() {
-    MetricFamily &family =
-        begin("rsslag_traced_flushes_total", "Flushes or folds of cached updates of a group's traced processes.",
-              MetricType::Counter);
+void Reading::flushes() {
+    Family<Counter> &family =
+        counter("rsslag_traced_flushes_total", "Flushes or folds of cached updates of a group's traced processes.");
     for (const TracedGroup &group : from_.trace->groups) {
         for (std::size_t i = 0; i < core::kFlushReasons; ++i) {
             const auto reason = static_cast<core::FlushReason>(i);
             if (reason == core::FlushReason::Direct) continue;  // nothing was cached
             if ((reason == core::FlushReason::Fold) != core::cpus_cache(from_.machine.scheme)) continue;
-            add(family, {named(group.name), {"reason", std::string(core::name(reason))}},
+            add(family, named(group.name, {{"reason", std::string(core::name(reason))}}),
                 static_cast<double>(group.counts.flushes[i]));
         }
     }
 }
 
-void Families::losses() {
-    families_.push_back(single("rsslag_trace_records_total",
-                               "Records that the kernel sent or lost for all traced processes.", MetricType::Counter,
-                               static_cast<double>(from_.trace->losses.sent)));
-    MetricFamily &family =
-        begin("rsslag_trace_lost_records_total", "Records that were lost, by cause.", MetricType::Counter);
+void Reading::losses() {
+    add(counter("rsslag_trace_records_total", "Records that the kernel sent or lost for all traced processes."), {},
+        static_cast<double>(from_.trace->losses.sent));
+    Family<Counter> &lost = counter("rsslag_trace_lost_records_total", "Records that were lost, by cause.");
     std::map<std::string, std::uint64_t> by_cause = from_.trace->losses.by_cause;
     by_cause.try_emplace("unreadable", 0);  // increase() does not count the first value of a series
     for (const auto &[cause, count] : by_cause)
-        add(family, {{"cause", cause}}, static_cast<double>(count));
+        add(lost, {{"cause", cause}}, static_cast<double>(count));
     const core::Totals &missed = from_.trace->missed;
-    MetricFamily &processes = begin("rsslag_trace_missed_processes_total",
-                                    "Processes that were not traced from their exec or start, although they match: "
-                                    "those read late, and those that could not be attached.",
-                                    MetricType::Counter);
+    Family<Counter> &processes =
+        counter("rsslag_trace_missed_processes_total",
+                "Processes that were not traced from their exec or start, although they match: "
+                "those read late, and those that could not be attached.");
     add(processes, {{"cause", "read_late"}}, static_cast<double>(missed.processes_read_late));
     add(processes, {{"cause", "not_attached"}}, static_cast<double>(missed.processes_not_traced));
     const bool search_failed = missed.not_traced_reason && missed.processes_not_traced == 0;
     add(processes, {{"cause", "search_failed"}}, search_failed ? 1 : 0);
 }
 
-void Families::traced() {
-    of_traced("rsslag_traced_processes", "Traced processes of a group.", MetricType::Gauge,
-              [](const TracedGroup &group) { return group.processes; });
-    of_traced("rsslag_traced_processes_need_resync", "Traced processes that need a resync after lost records.",
-              MetricType::Gauge, [](const TracedGroup &group) { return group.needs_resync; });
+void Reading::traced() {
+    const std::vector<TracedGroup> &groups = from_.trace->groups;
+    each(gauge("rsslag_traced_processes", "Traced processes of a group."), groups,
+         [](const TracedGroup &group) { return group.processes; });
+    each(gauge("rsslag_traced_processes_need_resync", "Traced processes that need a resync after lost records."),
+         groups, [](const TracedGroup &group) { return group.needs_resync; });
     updates();
-    of_traced("rsslag_traced_faults_total", "Page faults of a group's traced processes.", MetricType::Counter,
-              [](const TracedGroup &group) { return group.counts.faults; });
+    each(counter("rsslag_traced_faults_total", "Page faults of a group's traced processes."), groups,
+         [](const TracedGroup &group) { return group.counts.faults; });
     flushes();
-    of_traced("rsslag_traced_peak_resident_memory_bytes",
-              "Peak resident memory of one process of a group since its trace started, by every update.",
-              MetricType::Gauge, [this](const TracedGroup &group) { return bytes(group.peak_from); });
-    of_traced("rsslag_traced_peak_uncertainty_bytes",
-              "How much higher that peak may be: the order of updates of several CPUs may not be known.",
-              MetricType::Gauge, [this](const TracedGroup &group) { return bytes(group.peak_to - group.peak_from); });
-    of_traced("rsslag_traced_peak_lossy",
-              "1 if records were lost or came before the first reading, so that the peak may be higher without limit.",
-              MetricType::Gauge, [](const TracedGroup &group) { return group.peak_lossy ? 1 : 0; });
+    each(gauge("rsslag_traced_peak_resident_memory_bytes",
+               "Peak resident memory of one process of a group since its trace started, by every update."),
+         groups, [this](const TracedGroup &group) { return bytes(group.peak_from); });
+    each(gauge("rsslag_traced_peak_uncertainty_bytes",
+               "How much higher that peak may be: the order of updates of several CPUs may not be known."),
+         groups, [this](const TracedGroup &group) { return bytes(group.peak_to - group.peak_from); });
+    each(
+        gauge("rsslag_traced_peak_lossy",
+              "1 if records were lost or came before the first reading, so that the peak may be higher without limit."),
+        groups, [](const TracedGroup &group) { return group.peak_lossy ? 1 : 0; });
     losses();
 }
 
-std::vector<MetricFamily> families(const Exposition &exposition) {
-    Families all(exposition);
-    const auto bytes = [&all](core::Pages pages) { return all.bytes(pages); };
-    all.memory();
-    all.swap();
-    all.lag();
-    if (!exposition.by_proc)
-        all.of_groups("rsslag_lag_bound_bytes", "The most that the kernel's scheme usually caches for a group.",
-                      [&](const Group &group) { return bytes(group.bound); });
-    all.of_groups("rsslag_processes", RSSLAG_HELP_PROCESSES, [](const Group &group) { return group.processes; });
-    all.of_groups("rsslag_threads", RSSLAG_HELP_THREADS, [](const Group &group) { return group.threads; });
-    all.of_groups("rsslag_processes_inexact", RSSLAG_HELP_INEXACT, [](const Group &group) { return group.inexact; });
-    if (exposition.by_proc)
-        all.of_groups("rsslag_processes_unread",
-                      "Processes of a group whose exact resident memory /proc does not show to this user.",
-                      [](const Group &group) { return group.unread; });
-    all.reading();
-    all.build_info();
-    if (exposition.trace) all.traced();
-    return all.take();
+std::vector<MetricFamily> Reading::families() const {
+    std::vector<MetricFamily> all = registry_.Collect();
+    for (MetricFamily &family : all)
+        std::sort(family.metric.begin(), family.metric.end(),
+                  [](const auto &a, const auto &b) { return a.label < b.label; });
+    return all;
 }
 
 /// In OpenMetrics the name of a counter family lacks the _total of its samples.
@@ -295,22 +288,16 @@ MediaRange read_range(std::string_view text) {
 
 }  // namespace
 
-/// Series that exist from the start to the end, unlike those of an Exposition.
+/// Series that exist from the start to the end, unlike those of a Reading.
 struct Exporter::Metrics {
-    prometheus::Counter &counter(const char *name, const char *help) {
-        return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
-    }
-
     prometheus::Registry registry;
-    prometheus::Counter &readings = counter("rsslag_readings_total", "Readings of all processes since the start.");
-    prometheus::Counter &failures = counter("rsslag_reading_failures_total", "Readings that failed.");
-    prometheus::Counter &requests = counter("rsslag_requests_total", "Answered requests.");
-    prometheus::Counter &cpu = counter("rsslag_exporter_cpu_seconds_total", "CPU time of the exporter.");
-    prometheus::Gauge &resident = prometheus::BuildGauge()
-                                      .Name("rsslag_exporter_resident_memory_bytes")
-                                      .Help("Resident memory of the exporter.")
-                                      .Register(registry)
-                                      .Add({});
+    Counter &readings =
+        counter(registry, "rsslag_readings_total", "Readings of all processes since the start.").Add({});
+    Counter &failures = counter(registry, "rsslag_reading_failures_total", "Readings that failed.").Add({});
+    Counter &requests = counter(registry, "rsslag_requests_total", "Answered requests.").Add({});
+    Counter &cpu = counter(registry, "rsslag_exporter_cpu_seconds_total", "CPU time of the exporter.").Add({});
+    Gauge &resident =
+        gauge(registry, "rsslag_exporter_resident_memory_bytes", "Resident memory of the exporter.").Add({});
 };
 
 std::string_view content_type(Format format) {
@@ -340,7 +327,10 @@ core::Status supported() {
 }
 
 std::string text(const Exposition &exposition, Format format) {
-    return serialized(families(exposition), format);
+    Reading reading(exposition);
+    reading.groups();
+    if (exposition.trace) reading.traced();
+    return serialized(reading.families(), format);
 }
 
 Exporter::Exporter() : metrics_(std::make_unique<Metrics>()) {}

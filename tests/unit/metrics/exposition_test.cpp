@@ -36,8 +36,8 @@ TEST(Exposition, HasBytesByMemberAndPart) {
     const std::string all = text(exposition(), Format::Prometheus);
     const auto anon = lines_with(all, "member=\"anon\"");
     ASSERT_EQ(anon.size(), 2U);
-    EXPECT_TRUE(anon[0].ends_with("part=\"flushed\"} 40960")) << anon[0];
-    EXPECT_TRUE(anon[1].ends_with("part=\"cached\"} -8192")) << anon[1];
+    EXPECT_TRUE(anon[0].ends_with("part=\"cached\"} -8192")) << anon[0];
+    EXPECT_TRUE(anon[1].ends_with("part=\"flushed\"} 40960")) << anon[1];
     EXPECT_EQ(lines_with(all, "# TYPE rsslag_process_resident_memory_bytes gauge").size(), 1U);
 }
 
@@ -94,8 +94,8 @@ TEST(Exposition, HasTheMetricsOfTracedProcesses) {
     all.trace->missed.not_traced_reason = "cannot read /proc";
     const std::string result = text(all, Format::Prometheus);
     for (const char *const line : {
-             R"(rsslag_traced_updates_total{comm="job",by="own"} 5)",
-             R"(rsslag_traced_updates_total{comm="job",by="others"} 1)",
+             R"(rsslag_traced_updates_total{by="own",comm="job"} 5)",
+             R"(rsslag_traced_updates_total{by="others",comm="job"} 1)",
              R"(rsslag_traced_flushes_total{comm="job",reason="fold"} 3)",
              R"(rsslag_traced_peak_resident_memory_bytes{comm="job"} 40960)",
              R"(rsslag_traced_peak_uncertainty_bytes{comm="job"} 8192)",
