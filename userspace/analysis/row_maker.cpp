@@ -145,7 +145,9 @@ void RowMaker::on_adopted(const core::GroupView &group) {
 /// Otherwise rows that wait for a later record would wait until the end if no record comes.
 void RowMaker::reached(std::uint64_t t_ns) {
     if (const std::uint64_t until = since_start(t_ns); until > 0) catch_up(until - 1);
-    while (!sampled_.empty() && std::get<0>(sampled_.begin()->first) < t_ns)  // their records were lost
+    // A record can be later than any limit, if a hypervisor stops its CPU. If it is later than this, it was lost.
+    constexpr std::uint64_t kLatestNs = 1'000'000'000;
+    while (!sampled_.empty() && std::get<0>(sampled_.begin()->first) + kLatestNs < t_ns)
         sampled_.erase(sampled_.begin());
 }
 

@@ -251,6 +251,26 @@ TEST(RowMaker, SaysWhatAnUpdateCameTo) {
     EXPECT_EQ(row(4).cached, std::nullopt);
 }
 
+TEST(RowMaker, FindsTheSampleOfALateRecord) {
+    for (const auto &[reached_ns, expected] : {std::pair{500'000'000, 0}, std::pair{2'000'000'000, -1}}) {
+        Kept kept;
+        RowMaker maker(kept);
+        maker.begin(kStart);
+        event::Samples samples;
+        core::Sample &sample = samples.samples.emplace_back();
+        sample.t_ns = kStart + 10;
+        sample.host_tid = 100;
+        sample.cpu = 2;
+        sample.member = static_cast<std::uint8_t>(core::Member::Anon);
+        maker.on_samples(samples);
+        maker.reached(kStart + static_cast<std::uint64_t>(reached_ns));
+        maker.on_applied(update(10, 100), {});
+        ASSERT_TRUE(maker.finish());
+        ASSERT_EQ(kept.rows.size(), 1U);
+        EXPECT_EQ(std::get<exporters::UpdateRow>(kept.rows[0]).sample, expected);
+    }
+}
+
 TEST(RowMaker, LeavesOutSumsThatGoOn) {
     Kept kept;
     RowMaker maker(kept);
