@@ -155,13 +155,23 @@ class Perf(Child):
 
 
 class Rsslag(Child):
-    """`rsslag live` on one process; ready after its first tick, when its programs are attached."""
+    """`rsslag live` on one process; ready after its first tick, when its programs are attached. The mode is events, counts, or
+    stacks: events with samples of stacks, into a recording."""
 
     def __init__(self, path, pid, mode, *options, walk=False):
-        # The stream is the default mode of live.
-        options = (*options, *(() if walk else ('--no-walk',)), *(() if mode == 'events' else ('--mode', mode)))
+        self.directory = tempfile.TemporaryDirectory()
+        options = (*options, *(() if walk else ('--no-walk',)), *self.mode_options(mode))
         super().__init__([path, 'live', '-p', str(pid), '--format', 'jsonl', *options])
         self.attached = self.tick()
+
+    def mode_options(self, mode):
+        if mode == 'stacks':
+            return ['--stacks', '--record', self.directory.name + '/recording']
+        return [] if mode == 'events' else ['--mode', mode]
+
+    def __exit__(self, *error):
+        super().__exit__(*error)
+        self.directory.cleanup()
 
     def tick(self):
         return json.loads(self.expect(lambda line: '"rsslag.tick/' in line))
@@ -211,4 +221,13 @@ def without_live(rsslag, mode='events'):
         return 'rsslag live is missing'
     if doctor.returncode != 0:
         return 'tracing does not work here: ' + ' '.join(doctor.stdout.split())[:300]
-    return None if mode == 'events' or '--mode' in asked.stdout else f'rsslag live has no --mode {mode}'
+    option = {'events': '', 'counts': '--mode', 'stacks': '--stacks'}[mode]
+    if option not in asked.stdout:
+        return f'rsslag live has no {option}'
+    if mode != 'stacks':
+        return None
+    try:
+        with Child(['sleep', str(DEADLINE)]) as target, Rsslag(rsslag, target.pid, mode):
+            return None
+    except Failed as failed:
+        return str(failed)

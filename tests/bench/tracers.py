@@ -66,18 +66,20 @@ def beside(rsslag, storm):
     return start
 
 
-@contextlib.contextmanager
-def perf_record(pid, lost):
-    with tempfile.TemporaryDirectory() as directory:
-        events = 'kmem:rss_stat,exceptions:page_fault_user'
-        with Perf(['record', '-e', events, '-p', str(pid), '-o', directory + '/perf.data']) as perf:
-            yield
-            perf.control('disable')
-            perf.stop()
-            lost += re.findall(r'lost (\d+ \w+)', perf.complaint())
+def perf_record(*options):
+    @contextlib.contextmanager
+    def start(pid, lost):
+        with tempfile.TemporaryDirectory() as directory:
+            with Perf(['record', *options, '-p', str(pid), '-o', directory + '/perf.data']) as perf:
+                yield
+                perf.control('disable')
+                perf.stop()
+                lost += re.findall(r'lost (\d+ \w+)', perf.complaint())
+    return start
 
 
 COUNTED = '{event} /pid == {pid}/ {{ @{name}[tid] = count(); }}'
+STACKS = '{event} /pid == {pid}/ {{ @{name}[ustack] = count(); }}'
 PRINTED = '{event} /pid == {pid}/ {{ printf("{name} %d %d\\n", tid, args->{field}); }}'
 
 
@@ -115,7 +117,11 @@ def ways(rsslag, storm, hooks):
         Way('events', 'rsslag live --mode events', no_live, live(rsslag, 'events')),
         Way('counts', 'rsslag live --mode counts', no_counts, live(rsslag, 'counts')),
         Way('beside', 'rsslag live on another process', no_live, beside(rsslag, storm)),
-        Way('perf_record', 'perf record', no_perf, perf_record),
+        Way('stacks', 'rsslag live --stacks', no_live or without_live(rsslag, 'stacks'), live(rsslag, 'stacks')),
+        Way('perf_record', 'perf record', no_perf, perf_record('-e', 'kmem:rss_stat,exceptions:page_fault_user')),
+        Way('perf_stacks', 'perf record, DWARF stacks of faults', no_perf,
+            perf_record('-e', 'page-faults', '-g', '--call-graph', 'dwarf')),
         Way('bpftrace_count', 'bpftrace, counting', no_bpftrace, bpftrace(COUNTED)),
+        Way('bpftrace_stacks', 'bpftrace, counting by stack', no_bpftrace, bpftrace(STACKS)),
         Way('bpftrace_print', 'bpftrace, printing', no_bpftrace, bpftrace(PRINTED)),
     ]
