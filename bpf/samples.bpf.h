@@ -2,7 +2,10 @@
 /* Samples of updates: the registers and the top of the stack of the thread, for --stacks. An update that a page fault caused is
  * sampled by a hash of its mm and page, so that each arrival at a chosen page has a sample. Any other is sampled at random. The
  * probability is the amount that the program estimates, divided by `sample_period`, and at most 1. Userspace knows the true amount,
- * and divides it by that probability. */
+ * and divides it by that probability.
+ *
+ * On the `thread` scheme a flush moves pages of up to 65 faults, so it has no sample. What a thread caches more or less after a fault
+ * is sampled as that fault ends. */
 #ifndef RSSLAG_SAMPLES_BPF_H
 #define RSSLAG_SAMPLES_BPF_H
 
@@ -111,9 +114,9 @@ static __always_inline u32 copy_stack(u8 *to, u64 from)
     return bpf_probe_read_user(to, bytes & (RSSLAG_STACK_BYTES * 2 - 1), (void *)from) == 0 ? bytes : 0;
 }
 
-static __always_inline void sample(struct task_struct *task, const struct rsslag_update *update)
+/* `task` is the current one; of the update, `count` and `cached` are not used. */
+static __always_inline void sample(struct task_struct *task, const struct rsslag_update *update, s32 estimated)
 {
-    s32 estimated = estimated_amount(update->mm, update->member, update->count, update->cached);
     struct rsslag_sample *record;
     struct pt_regs *registers;
 

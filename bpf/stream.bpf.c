@@ -239,6 +239,7 @@ int BPF_PROG(task_free, struct task_struct *task)
     return 0;
 }
 
+#include "samples.bpf.h"
 #include "stream_cpu.bpf.h"
 #include "stream_thread.bpf.h"
 

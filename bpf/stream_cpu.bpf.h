@@ -79,7 +79,6 @@ static __always_inline u16 fault_of(const void *ctx, struct task_struct *task, u
 
 #include "sum.bpf.h"
 #include "updates.bpf.h"
-#include "samples.bpf.h"
 
 /* Adds the update to the CPU's current sum, or sends that sum and starts a new one. If the update cannot be part of a
  * sum, sends the current one and returns false. Only updates of a traced mm are summed up, because the programs detect the end
@@ -186,7 +185,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
     }
     record->flags = flags;
     if (sample_period)
-        sample(task, record);
+        sample(task, record, estimated_amount(record->mm, record->member, record->count, record->cached));
     send_update(cpu, record);
     return 0;
 }

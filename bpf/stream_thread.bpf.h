@@ -27,6 +27,60 @@ static __always_inline s32 events_of(struct task_struct *task)
 }
 
 
+/* For samples: what the task cached at its last record. */
+struct thread_cache {
+    s32 count[EXACT_RSS_MEMBERS];
+};
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct thread_cache);
+} thread_caches SEC(".maps");
+
+/* Samples an update, unless it is a flush: the faults that cached its pages have samples. Whether it is one is not always
+ * certain. A sample of a flush has no effect, as userspace knows the amount. */
+static __always_inline void sample_update(const struct rsslag_update *update)
+{
+    s32 amount = estimated_amount(update->mm, update->member, update->count, 0);
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct thread_cache *cache;
+
+    if (update->flags & RSSLAG_OWN && update->cached) {
+        cache = bpf_task_storage_get(&thread_caches, task, NULL, 0);
+        if (cache)
+            cache->count[exact_rss_index(update->member)] = 0;
+        if (update->flags & RSSLAG_THRESHOLD || amount == update->cached)
+            return;
+    }
+    sample(task, update, amount);
+}
+
+/* Samples what the fault has added to or removed from the cache of the current task. */
+static __always_inline void sample_fault(const struct rsslag_fault *fault)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct rsslag_update update = {};
+    struct thread_cache *cache = bpf_task_storage_get(&thread_caches, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    s32 amount;
+
+    if (!cache)
+        return;
+    update.flags = fault->flags;
+    update.cpu = fault->cpu;
+    update.tid = fault->tid;
+    update.t_ns = fault->t_ns;
+    update.mm = fault->mm;
+    if (fault->flags & (RSSLAG_OF_USER_FAULT | RSSLAG_OF_KERNEL_FAULT)) /* else get_user_pages: no page fault */
+        update.address = fault->address;
+    EXACT_RSS_EACH(m, {
+        amount = fault->cached[m] - cache->count[m];
+        cache->count[m] = fault->cached[m];
+        update.member = m;
+        if (amount)
+            sample(task, &update, amount);
+    });
+}
 
 /* See within_frame() in stream_cpu.bpf.h. */
 static __always_inline bool within_frame_thread(const void *ctx, const struct rsslag_fault_slot *slot)
@@ -124,6 +178,8 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
     else if (flags & RSSLAG_OWN && !(task_flags & PF_MEMALLOC)) /* a fault does not cause reclaim's updates */
         flags |= fault_of_thread(ctx, task, (u32)id, flags & RSSLAG_THRESHOLD, &record->address);
     record->flags = flags;
+    if (sample_period)
+        sample_update(record);
     send(record);
     return 0;
 }
@@ -149,6 +205,8 @@ static __always_inline void emit_fault(struct task_struct *task, u64 mm, u32 tid
     record->events = BPF_CORE_READ(thread, rss_stat.events);
     record->cpu = cpu;
     record->pad = 0;
+    if (sample_period)
+        sample_fault(record);
     send(record);
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """record --stacks and report --stacks: the code by which pages come and go."""
+import collections
 import json
 import math
 import os
@@ -7,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 import xml.dom.minidom
@@ -22,6 +24,27 @@ PAGE = os.sysconf('SC_PAGESIZE')
 VALUES = ('came', 'went', 'resident')
 HEAPS = ('pages that came', 'pages that went', 'pages that are still resident')
 SHARES = {'touch_ten': 0.1, 'touch_thirty': 0.3, 'touch_sixty': 0.6}
+
+
+def needs_samples():
+    """Skips unless this kernel lets rsslag sample updates."""
+    kernel = tuple(int(number) for number in os.uname().release.split('.')[:2])
+    if json.loads(snapshot('--json', os.getpid()).out)['scheme'] != 'cpu' and kernel < (5, 15):
+        raise unittest.SkipTest('this kernel lacks the BPF helper bpf_task_pt_regs')
+
+
+def amounts(rows):
+    """The pages of each update. Those of a flush do not contain what fault records have reported."""
+    reported = collections.Counter()
+    for row in rows:
+        thread = row['mm'], row['tid']
+        if row['type'] == 'fault':
+            for member in ('file', 'anon', 'shmem'):
+                cached = row[f'cached_{member}']
+                yield cached - reported[*thread, member]
+                reported[*thread, member] = cached
+        elif row['type'] in ('update', 'flush', 'fold') and row['member'] != 'swap' and row['pages']:
+            yield row['pages'] - (reported.pop((*thread, row['member']), 0) if row['type'] == 'flush' else 0)
 
 
 def program():
@@ -124,8 +147,7 @@ class ByFunction(TracingTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        if json.loads(snapshot('--json', os.getpid()).out)['scheme'] != 'cpu':
-            raise unittest.SkipTest('this kernel does not cache on CPUs')
+        needs_samples()
 
     def recorded(self, mib, *options, by=('record', '-o')):
         with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
@@ -146,7 +168,7 @@ class ByFunction(TracingTest):
     def assert_sums(self, document, file):
         """All rows add up to what the records say, to the page."""
         rows = [json.loads(line) for line in self.ran('export', '--rows-only', file).splitlines()]
-        pages = [row['pages'] for row in rows if row['type'] in ('update', 'flush', 'fold') and row['member'] != 'swap' and row['pages']]
+        pages = list(amounts(rows))
         self.assertEqual(sum(stack['came'] for stack in document['stacks']), sum(n for n in pages if n > 0))
         self.assertEqual(sum(stack['went'] for stack in document['stacks']), -sum(n for n in pages if n < 0))
         for stack in document['stacks']:
@@ -194,6 +216,18 @@ class ByFunction(TracingTest):
         self.assertLessEqual(reasons, {'madvise', 'page_fault'})
         self.assertGreaterEqual(sum(stack['went'] for stack in document['stacks'] if stack['reason'] == 'exit'),
                                 0 if document['sampling']['lost'] else 9 * tenth - 16)
+
+    def test_what_comes_without_a_page_fault(self):
+        """MAP_POPULATE, with huge pages or without."""
+        pages = (8 << 20) // PAGE
+        populate = 'import mmap; mmap.mmap(-1, 8 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x8000).close()'
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+            file = os.path.join(directory, 'file')
+            self.assertEqual(rsslag('record', '-o', file, '--ring', '8M', '--stacks=1', '--', sys.executable, '-S', '-c', populate).status, 0)
+            document = json.loads(self.ran('report', '--json', file))
+        came = sum(stack['came'] for stack in document['stacks'] if stack['reason'] == 'mmap')
+        self.assertAlmostEqual(came, pages, delta=document['sampling']['lost'])
+        self.assertTrue(all(stack['resident_min'] == 0 for stack in document['stacks'] if stack['reason'] == 'mmap'))
 
     def test_what_is_still_resident(self):
         """The pages that the last walk finds are those of the functions whose pages nobody dropped."""
@@ -261,8 +295,7 @@ class OnTheScreen(TracingTest):
     TENTH = (MIB << 20) // 10 // PAGE
 
     def setUp(self):
-        if json.loads(snapshot('--json', os.getpid()).out)['scheme'] != 'cpu':
-            self.skipTest('this kernel does not cache on CPUs')
+        needs_samples()
         self.held = self.enterContext(Touching(self.MIB))
 
     def assert_functions(self, text):
@@ -381,6 +414,18 @@ class FlameGraph(unittest.TestCase):
 
 
 class Refused(unittest.TestCase):
+    @needs_root
+    def test_an_old_kernel_with_the_reason(self):
+        try:
+            needs_samples()
+        except unittest.SkipTest:
+            with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+                ran = rsslag('record', '--stacks', '-o', os.path.join(directory, 'file'), '--', 'true')
+            assert_one_error_line(self, ran, 125)
+            self.assertIn('bpf_task_pt_regs', ran.err)
+        else:
+            self.skipTest('this kernel supports it')
+
     def test_what_does_not_go_together(self):
         for more, said in ((['--mode', 'counts'], '--mode counts'), (['--no-names'], '--no-names')):
             ran = rsslag('record', '--stacks', *more, '-o', '/dev/null', '1')

@@ -169,7 +169,7 @@ void RowMaker::on_applied(const rsslag_update &update, const core::Applied &appl
     row.teardown = has(update.flags, RSSLAG_TEARDOWN);
     row.known = applied.known;
     row.from_faults = applied.from_faults;
-    row.sample = sample_of(update);
+    row.sample = sample_of(update.t_ns, update.tid, update.cpu, update.member);
     row.held = applied.held;
     if (applied.ticket == 0) return put(row);
     held_.add({row, std::string(row.at.comm)}, applied.ticket);
@@ -190,9 +190,9 @@ void RowMaker::on_absent_pages(const event::AbsentPages &absent) {
     sink_.absent_pages(absent);
 }
 
-std::int64_t RowMaker::sample_of(const rsslag_update &update) {
+std::int64_t RowMaker::sample_of(std::uint64_t t_ns, int host_tid, int cpu, int member) {
     if (sampled_.empty()) return -1;
-    const auto found = sampled_.find({update.t_ns, update.tid, update.cpu, update.member});
+    const auto found = sampled_.find({t_ns, host_tid, cpu, member});
     if (found == sampled_.end()) return -1;
     const auto number = static_cast<std::int64_t>(found->second);
     sampled_.erase(found);
@@ -251,6 +251,8 @@ void RowMaker::on_fault(const rsslag_fault &fault, const core::Members &came, co
         row.cached[member] = {fault.cached[static_cast<std::size_t>(member)]};
     row.faults_since_flush = fault.events;
     row.after = has(fault.flags, RSSLAG_AFTER_FAULT);
+    for (std::size_t member = 0; member < core::kMembers; ++member)
+        row.samples[member] = sample_of(fault.t_ns, fault.tid, fault.cpu, static_cast<int>(member));
     row.mapping = table_.name_at(row.at.pid, fault.address);
     row.held = held;
     put(row);

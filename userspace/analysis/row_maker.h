@@ -124,7 +124,8 @@ class RowMaker : public TraceObserver {
     std::uint64_t since_start(std::uint64_t t_ns) const { return t_ns > start_ns_ ? t_ns - start_ns_ : 0; }
     exporters::Stamp stamp(std::uint64_t t_ns, int host_tid, std::uint64_t mm, int cpu);
     Task &known(int host_tid);
-    std::int64_t sample_of(const rsslag_update &update);
+    /// The number of the sample of this update, or of what a fault record reports of the member; -1: none.
+    std::int64_t sample_of(std::uint64_t t_ns, int host_tid, int cpu, int member);
     Mm &mm_at(std::uint64_t address);
     Mm &new_mm(std::uint64_t address);
     /// The mm with the ledger's generation; its address may already belong to another mm.

@@ -32,6 +32,18 @@ using core::Status;
 
 constexpr std::uint32_t kMaxRings = 32;
 
+/// Why samples of updates cannot be taken, if so.
+std::optional<Error> no_samples(const KernelTraits &traits, core::Scheme scheme) {
+    if (core::cpus_cache(scheme)) return std::nullopt;
+    const char *const remedy = "trace without --stacks, or use Linux 5.15 or later on x86-64";
+    if (!traits.task_registers)
+        return Error{Kind::Unsupported, "stacks cannot be sampled: this kernel lacks the BPF helper bpf_task_pt_regs",
+                     0, remedy};
+    if (core::tasks_cache(scheme) && !traits.handle_mm_fault)
+        return Error{Kind::Unsupported, "stacks cannot be sampled: this kernel lacks fexit/handle_mm_fault", 0, remedy};
+    return std::nullopt;
+}
+
 Error refused(int err) {
     return explain_denial(err, own_privileges(), own_binary());
 }
@@ -86,6 +98,7 @@ void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme,
     }
     bpf_map__set_autocreate(skeleton->maps.samples, sampling);
     bpf_map__set_autocreate(skeleton->maps.last_updates, sampling);
+    bpf_map__set_autocreate(skeleton->maps.thread_caches, sampling && !by_cpu);
     if (!traits.page_fault_user) missing.emplace_back("tp_btf/page_fault_user: this kernel does not have it");
     if (!traits.page_fault_kernel) missing.emplace_back("tp_btf/page_fault_kernel: this kernel does not have it");
 }
@@ -240,9 +253,8 @@ core::Result<StreamProbe> StreamProbe::open(const KernelTraits &traits, const Op
         return Error{Kind::Unsupported, "this kernel has no tracepoint kmem:rss_stat", 0,
                      traits.task_iterator ? "use rsslag snapshot, which does not need it" : "use Linux 5.8 or later"};
     }
-    if (options.samples.period > 0 && !core::cpus_cache(*scheme))
-        return Error{Kind::Unsupported, "stacks cannot be sampled on this kernel, which does not cache updates on CPUs",
-                     0, "trace without --stacks, or use Linux 6.2 or later"};
+    if (options.samples.period > 0)
+        if (auto why = no_samples(traits, *scheme)) return *std::move(why);
     KernelTraits usable = traits;
     find_ids_in(traits.types);
     std::vector<std::string> missing;
@@ -259,7 +271,7 @@ core::Result<StreamProbe> StreamProbe::open(const KernelTraits &traits, const Op
         if (ready) ready = state->learn(*scheme);
         if (ready) ready = state->attach();
         if (ready) return StreamProbe(std::move(state));
-        if (!usable.handle_mm_fault || !core::tasks_cache(*scheme)) return ready.error();
+        if (!usable.handle_mm_fault || !core::tasks_cache(*scheme) || options.samples.period > 0) return ready.error();
         // Only fexit is optional: without it, fault records are sent at the entry of faults.
         usable.handle_mm_fault = false;
         missing.push_back("fexit/handle_mm_fault: " + std::string(std::strerror(ready.error().err)));

@@ -188,6 +188,7 @@ KernelTraits traits_of(const KernelTypes &types) {
         traits.task_iterator_by_group = find_member(types, info, "task") != nullptr;
     }
     traits.loops = has_helper(types, "BPF_FUNC_loop") && has_helper(types, "BPF_FUNC_map_lookup_percpu_elem");
+    traits.task_registers = has_helper(types, "BPF_FUNC_task_pt_regs");
     traits.map_allocator = types.find("bpf_mem_alloc_init", BTF_KIND_FUNC) != 0;
     traits.rss_stat_arguments = tracepoint_arguments(types, "rss_stat");
     traits.page_fault_user = tracepoint_arguments(types, "page_fault_user").has_value();

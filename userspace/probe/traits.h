@@ -28,6 +28,7 @@ struct KernelTraits {
     bool task_iterator = false;           ///< struct bpf_iter__task: SEC("iter/task"), 5.8+
     bool task_iterator_by_group = false;  ///< bpf_iter_link_info.task: the kernel filters by tgid, 6.1+
     bool loops = false;                   ///< the helpers bpf_loop (5.17+) and bpf_map_lookup_percpu_elem (5.19+)
+    bool task_registers = false;          ///< the helper bpf_task_pt_regs, 5.15+
     bool map_allocator = false;           ///< bpf_mem_alloc_init(): elements of maps are allocated in any context, 6.1+
     std::optional<int>
         rss_stat_arguments;        ///< number of arguments of tp_btf/rss_stat: 3 up to 6.1, 2 from 6.2; nullopt: none

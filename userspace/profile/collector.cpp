@@ -34,27 +34,56 @@ void Collector::samples(const core::event::Samples &samples) {
     profile_.samples += samples.samples.size();
 }
 
+bool Collector::note(const exporters::Row &row) {
+    const auto *const update = std::get_if<exporters::UpdateRow>(&row);
+    const auto *const fault = std::get_if<exporters::FaultRow>(&row);
+    if (update != nullptr) note(*update);
+    if (fault != nullptr) note(*fault);
+    return update != nullptr || fault != nullptr;
+}
+
+/// Of a flush, what fault records have reported already does not count again.
 void Collector::note(const exporters::UpdateRow &row) {
     if (profile_.period == 0) return;
-    if (!row.known || (row.member && !core::in_rss(*row.member))) {
-        if (row.sample >= 0) profile_.samples -= waiting_.erase(static_cast<std::uint64_t>(row.sample));
-        return;
+    if (!row.known || (row.member && !core::in_rss(*row.member))) return drop(row.sample);
+    if (!row.pages) return;
+    const core::Pages change = *row.pages - row.from_faults;
+    if (change.n == 0 && row.from_faults.n != 0) return drop(row.sample);
+    note_pages(row.at, change, row.sample, row.fault ? &row.mapping : nullptr);
+}
+
+void Collector::note(const exporters::FaultRow &row) {
+    if (profile_.period == 0) return;
+    for (const core::Member member : core::kAllMembers) {
+        const std::int64_t sample = row.samples[static_cast<std::size_t>(member)];
+        const core::Pages came = row.came[member];
+        if (!core::in_rss(member) || came.n == 0)
+            drop(sample);
+        else
+            note_pages(row.at, came, sample, &row.mapping);
     }
-    if (row.pages) {
-        ThreadFlow &thread = threads_[{row.at.pid, row.at.tid}];
-        thread.pid = row.at.pid;
-        thread.tid = row.at.tid;
-        thread.comm = row.at.comm;
-        thread.exact.add(*row.pages);
-    }
-    if (row.sample < 0) return;
-    const auto found = waiting_.find(static_cast<std::uint64_t>(row.sample));
-    if (found == waiting_.end() || !row.pages || found->second.sample.estimated == 0) return;
+}
+
+/// Its row shows that it does not stand for pages.
+void Collector::drop(std::int64_t sample) {
+    if (sample >= 0) profile_.samples -= waiting_.erase(static_cast<std::uint64_t>(sample));
+}
+
+void Collector::note_pages(const exporters::Stamp &at, core::Pages pages, std::int64_t sample,
+                           const std::string_view *mapping) {
+    ThreadFlow &thread = threads_[{at.pid, at.tid}];
+    thread.pid = at.pid;
+    thread.tid = at.tid;
+    thread.comm = at.comm;
+    thread.exact.add(pages);
+    if (sample < 0) return;
+    const auto found = waiting_.find(static_cast<std::uint64_t>(sample));
+    if (found == waiting_.end() || found->second.sample.estimated == 0) return;
     Waiting &waiting = found->second;
-    waiting.pages = *row.pages;
-    waiting.pid = row.at.pid;
-    waiting.tid = row.at.tid;
-    if (row.fault && row.pages->n > 0) waiting.mapping = mapping_number(row);
+    waiting.pages = pages;
+    waiting.pid = at.pid;
+    waiting.tid = at.tid;
+    if (mapping != nullptr && pages.n > 0) waiting.mapping = mapping_number(at.mm, *mapping);
     complete(found);
 }
 
@@ -81,13 +110,13 @@ void Collector::complete(std::unordered_map<std::uint64_t, Waiting>::iterator at
 }
 
 /// nullopt: the names of mappings have reached their limit.
-std::optional<std::uint32_t> Collector::mapping_number(const exporters::UpdateRow &row) {
+std::optional<std::uint32_t> Collector::mapping_number(std::uint64_t mm, std::string_view name) {
     constexpr std::size_t kMostBytes = std::size_t{16} << 20;
-    std::pair<std::uint64_t, std::string> key{row.at.mm, row.mapping};
+    std::pair<std::uint64_t, std::string> key{mm, name};
     const auto found = mappings_.find(key);
     if (found != mappings_.end()) return found->second;
-    if (mapping_bytes_ + row.mapping.size() > kMostBytes) return std::nullopt;
-    mapping_bytes_ += row.mapping.size();
+    if (mapping_bytes_ + name.size() > kMostBytes) return std::nullopt;
+    mapping_bytes_ += name.size();
     const auto next = static_cast<std::uint32_t>(mappings_.size());
     return mappings_.emplace(std::move(key), next).first->second;
 }

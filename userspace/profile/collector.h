@@ -23,6 +23,9 @@ class Collector {
     void begin(std::uint32_t period) { profile_.period = period; }
     void samples(const core::event::Samples &samples);
     void note(const exporters::UpdateRow &row);
+    void note(const exporters::FaultRow &row);
+    /// Returns whether it is one of these rows.
+    bool note(const exporters::Row &row);
     void stacks(const core::event::Stacks &stacks);
     void absent_pages(const core::event::AbsentPages &absent) { arrivals_.look(absent); }
     /// The profile until now.
@@ -55,9 +58,13 @@ class Collector {
         double came_variance = 0, went_variance = 0;
     };
 
+    /// Notes the pages of a member by a row. `mapping` is that of the page fault; null: none.
+    void note_pages(const exporters::Stamp &at, core::Pages pages, std::int64_t sample,
+                    const std::string_view *mapping);
+    void drop(std::int64_t sample);
     /// To be called for the row and for the stack of a sample: whichever comes last completes it.
     void complete(std::unordered_map<std::uint64_t, Waiting>::iterator at);
-    std::optional<std::uint32_t> mapping_number(const exporters::UpdateRow &row);
+    std::optional<std::uint32_t> mapping_number(std::uint64_t mm, std::string_view name);
     std::uint32_t frame_number(const core::StackFrame &frame);
     std::size_t stack_number(const core::CallStack &stack, const std::vector<core::StackFrame> &frames);
     std::vector<MappingStack> mapping_stacks() const;

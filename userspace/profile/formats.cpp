@@ -76,7 +76,7 @@ class ProfileSink final : public exporters::Sink {
         return core::success();
     }
     Status row(const exporters::Row &row) override {
-        if (const auto *const update = std::get_if<exporters::UpdateRow>(&row)) collector_.note(*update);
+        collector_.note(row);
         return core::success();
     }
     void samples(const core::event::Samples &samples) override { collector_.samples(samples); }

@@ -142,7 +142,7 @@ class PerfettoStacks final : public exporters::Sink {
         return rows_->begin(facts);
     }
     Status row(const exporters::Row &row) override {
-        if (const auto *const update = std::get_if<exporters::UpdateRow>(&row)) collector_.note(*update);
+        collector_.note(row);
         std::visit([this](const auto &each) { last_ns_ = std::max(last_ns_, each.at.t_ns); }, row);
         return rows_->row(row);
     }

@@ -189,6 +189,7 @@ struct ReportBuilder::State {
         growth.note(row);
     }
     void note(const exporters::FaultRow &row) {
+        stacks.note(row);
         growth.note(row);
         note_course(row);
     }

@@ -12,10 +12,7 @@ void ProfileSink::restart() {
 }
 
 core::Status ProfileSink::row(const exporters::Row &row) {
-    if (const auto *const update = std::get_if<exporters::UpdateRow>(&row)) {
-        collector_.note(*update);
-        changed_ = true;
-    }
+    if (collector_.note(row)) changed_ = true;
     return core::success();
 }
 

@@ -251,6 +251,40 @@ TEST(RowMaker, SaysWhatAnUpdateCameTo) {
     EXPECT_EQ(row(4).cached, std::nullopt);
 }
 
+TEST(RowMaker, FindsTheSamplesOfUpdatesAndOfFaultRecords) {
+    Kept kept;
+    RowMaker maker(kept);
+    maker.begin(kStart);
+    event::Samples samples;
+    samples.first = 7;
+    for (const core::Member member : {core::Member::File, core::Member::Anon}) {
+        core::Sample &sample = samples.samples.emplace_back();
+        sample.t_ns = kStart + 10;
+        sample.host_tid = 100;
+        sample.cpu = 2;
+        sample.member = static_cast<std::uint8_t>(member);
+    }
+    core::Sample of_update = samples.samples.back();
+    of_update.t_ns = kStart + 20;
+    samples.samples.push_back(of_update);
+    maker.on_samples(samples);
+    rsslag_fault fault{};
+    fault.kind = RSSLAG_FAULT;
+    fault.tid = 100;
+    fault.t_ns = kStart + 10;
+    fault.mm = kMm;
+    fault.cpu = 2;
+    maker.on_fault(fault, {}, std::nullopt);
+    maker.on_applied(update(20, 100), {});
+    maker.on_applied(update(30, 100), {});
+    ASSERT_TRUE(maker.finish());
+    ASSERT_EQ(kept.rows.size(), 3U);
+    const std::array<std::int64_t, core::kMembers> expected{7, 8, -1, -1};
+    EXPECT_EQ(std::get<exporters::FaultRow>(kept.rows[0]).samples, expected);
+    EXPECT_EQ(std::get<exporters::UpdateRow>(kept.rows[1]).sample, 9);
+    EXPECT_EQ(std::get<exporters::UpdateRow>(kept.rows[2]).sample, -1);
+}
+
 TEST(RowMaker, FindsTheSampleOfALateRecord) {
     for (const auto &[reached_ns, expected] : {std::pair{500'000'000, 0}, std::pair{2'000'000'000, -1}}) {
         Kept kept;

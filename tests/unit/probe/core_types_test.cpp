@@ -180,6 +180,7 @@ TEST_F(OnThisKernel, TheStreamIsAdjustedTheSame) {
         bpf_program__set_autoload(p.fault_done, !by_cpu() && traits_.handle_mm_fault);
         for (bpf_map *const map : {stream.maps.exact_rss_anchor, stream.maps.runs, stream.maps.updates})
             bpf_map__set_autocreate(map, by_cpu());
+        bpf_map__set_autocreate(stream.maps.thread_caches, false);  // 5.10 cannot create it
         for (bpf_map *const map :
              {stream.maps.rings, stream.maps.fault_slots, stream.maps.cpus, stream.maps.runs, stream.maps.updates})
             bpf_map__set_max_entries(map, 4096);

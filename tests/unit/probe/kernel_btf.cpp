@@ -107,7 +107,7 @@ KernelBtf cpu_kernel() {
     kernel.structure("bpf_iter__task", {{"task", kernel.u64()}});
     kernel.union_of("bpf_iter_link_info", {{"map", kernel.structure("", {{"map_fd", kernel.s32()}})},
                                            {"task", kernel.structure("", {{"tid", kernel.s32()}})}});
-    kernel.enumeration("bpf_func_id", {"BPF_FUNC_loop", "BPF_FUNC_map_lookup_percpu_elem"});
+    kernel.enumeration("bpf_func_id", {"BPF_FUNC_loop", "BPF_FUNC_map_lookup_percpu_elem", "BPF_FUNC_task_pt_regs"});
     kernel.function("bpf_mem_alloc_init", 3);
     kernel.tracepoint("rss_stat", 2);
     kernel.tracepoint("cpuhp_exit", 4);

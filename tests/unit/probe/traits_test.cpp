@@ -70,6 +70,7 @@ TEST(Traits, KnowTheKernelWhoseThreadsCache) {
     EXPECT_TRUE(traits.task_iterator);
     EXPECT_FALSE(traits.task_iterator_by_group);
     EXPECT_FALSE(traits.loops);
+    EXPECT_FALSE(traits.task_registers);
     EXPECT_FALSE(traits.map_allocator);
     EXPECT_EQ(traits.rss_stat_arguments, 3);
     EXPECT_TRUE(traits.page_fault_user);
@@ -85,6 +86,7 @@ TEST(Traits, KnowTheKernelWhoseCpusCache) {
     EXPECT_TRUE(traits.task_iterator);
     EXPECT_TRUE(traits.task_iterator_by_group);
     EXPECT_TRUE(traits.loops);
+    EXPECT_TRUE(traits.task_registers);
     EXPECT_TRUE(traits.map_allocator);
     EXPECT_EQ(traits.rss_stat_arguments, 2);
     EXPECT_FALSE(traits.page_fault_user);

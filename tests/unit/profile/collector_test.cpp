@@ -56,6 +56,56 @@ TEST(Collector, ScalesTheSamplesOfAThreadToItsRecords) {
     EXPECT_EQ(unexplained(profile).flow.size(), 0);
 }
 
+/// `thread` scheme.
+TEST(Collector, CountsThePagesOfFaultRecordsOnce) {
+    Collector collector;
+    collector.begin(1);
+    collector.samples(samples({1, 1, -1, 66}));
+    exporters::FaultRow fault;
+    fault.at = update(11, 0).at;
+    fault.mapping = "[heap]";
+    fault.came = exporters::test::members(0, 1, 0, 1);
+    fault.samples = {-1, 0, -1, -1};
+    collector.note(exporters::Row(fault));
+    // A write to a private mapping of a file: its copy replaces the file's page.
+    fault.came = exporters::test::members(-1, 1);
+    fault.samples = {2, 1, -1, -1};
+    collector.note(exporters::Row(fault));
+    exporters::UpdateRow flush = update(11, 66, 3);
+    flush.from_faults = {66};
+    collector.note(flush);
+    flush = update(11, 5);
+    flush.from_faults = {2};
+    collector.note(flush);
+    collector.stacks(stacks({0, 0, 1, 1}));
+    const Profile profile = collector.take();
+    EXPECT_EQ(profile.samples, 3U) << "that of the flush does not count";
+    EXPECT_EQ(profile.unmatched, 0U);
+    const std::vector<StackSum> sums = by_stack(profile);
+    ASSERT_EQ(sums.size(), 2U);
+    EXPECT_EQ(sums[0].flow.came, 2);
+    EXPECT_EQ(sums[1].flow.went, 1);
+    EXPECT_EQ(unexplained(profile).flow.came, 3);
+    const MappingStack *const heap = profile.mapping(1, "[heap]");
+    ASSERT_NE(heap, nullptr);
+    EXPECT_EQ(innermost(profile, heap->stack, 1), "touch");
+    EXPECT_DOUBLE_EQ(heap->share, 1);
+}
+
+TEST(Collector, DropsTheSampleOfAFaultThatChangedNothing) {
+    Collector collector;
+    collector.begin(64);
+    collector.samples(samples({1, 1}));
+    exporters::FaultRow fault;
+    fault.came = exporters::test::members(0, 0, 0, 1);
+    fault.samples = {-1, 0, 1, -1};
+    EXPECT_TRUE(collector.note(exporters::Row(fault)));
+    EXPECT_FALSE(collector.note(exporters::Row(exporters::TaskRow())));
+    const Profile profile = collector.take();
+    EXPECT_EQ(profile.samples, 0U);
+    EXPECT_TRUE(profile.threads.empty()) << "swap is not resident";
+}
+
 TEST(Collector, GivesTheProfileUntilNowAndGoesOn) {
     Collector collector;
     collector.begin(1);
