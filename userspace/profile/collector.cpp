@@ -83,7 +83,7 @@ void Collector::note_pages(const exporters::Stamp &at, core::Pages pages, std::i
     waiting.pages = pages;
     waiting.pid = at.pid;
     waiting.tid = at.tid;
-    if (mapping != nullptr && pages.n > 0) waiting.mapping = mapping_number(at.mm, *mapping);
+    if (mapping != nullptr && pages.n > 0) waiting.mapping = mapping_number(at, *mapping);
     complete(found);
 }
 
@@ -110,15 +110,16 @@ void Collector::complete(std::unordered_map<std::uint64_t, Waiting>::iterator at
 }
 
 /// nullopt: the names of mappings have reached their limit.
-std::optional<std::uint32_t> Collector::mapping_number(std::uint64_t mm, std::string_view name) {
+std::optional<std::uint32_t> Collector::mapping_number(const exporters::Stamp &at, std::string_view name) {
     constexpr std::size_t kMostBytes = std::size_t{16} << 20;
-    std::pair<std::uint64_t, std::string> key{mm, name};
+    std::pair<std::uint64_t, std::string> key{at.mm, name};
     const auto found = mappings_.find(key);
-    if (found != mappings_.end()) return found->second;
+    if (found != mappings_.end()) return found->second.number;
     if (mapping_bytes_ + name.size() > kMostBytes) return std::nullopt;
     mapping_bytes_ += name.size();
     const auto next = static_cast<std::uint32_t>(mappings_.size());
-    return mappings_.emplace(std::move(key), next).first->second;
+    mappings_.emplace(std::move(key), Mapping{next, at.pid});
+    return next;
 }
 
 std::uint32_t Collector::frame_number(const core::StackFrame &frame) {
@@ -183,9 +184,9 @@ std::vector<MappingStack> Collector::mapping_stacks() const {
         if (pages > sum.most) sum.most = pages, sum.stack = key.second;
     }
     std::vector<MappingStack> stacks;
-    for (const auto &[key, number] : mappings_)
-        if (const Sum &sum = sums[number]; sum.all > 0)
-            stacks.push_back({key.first, key.second, sum.stack, sum.most / sum.all});
+    for (const auto &[key, mapping] : mappings_)
+        if (const Sum &sum = sums[mapping.number]; sum.all > 0)
+            stacks.push_back({key.first, mapping.pid, key.second, sum.stack, sum.most / sum.all});
     return stacks;
 }
 

@@ -64,7 +64,7 @@ class Collector {
     void drop(std::int64_t sample);
     /// To be called for the row and for the stack of a sample: whichever comes last completes it.
     void complete(std::unordered_map<std::uint64_t, Waiting>::iterator at);
-    std::optional<std::uint32_t> mapping_number(std::uint64_t mm, std::string_view name);
+    std::optional<std::uint32_t> mapping_number(const exporters::Stamp &at, std::string_view name);
     std::uint32_t frame_number(const core::StackFrame &frame);
     std::size_t stack_number(const core::CallStack &stack, const std::vector<core::StackFrame> &frames);
     std::vector<MappingStack> mapping_stacks() const;
@@ -79,8 +79,12 @@ class Collector {
     std::map<Task, Estimates> estimates_;
     std::size_t rows_ = 0;  ///< of all by_stack
     std::map<Task, ThreadFlow> threads_;
-    std::map<std::pair<std::uint64_t, std::string>, std::uint32_t> mappings_;  ///< by mm and name
-    std::size_t mapping_bytes_ = 0;                                            ///< of their names
+    struct Mapping {
+        std::uint32_t number = 0;
+        int pid = 0;
+    };
+    std::map<std::pair<std::uint64_t, std::string>, Mapping> mappings_;  ///< by mm and name
+    std::size_t mapping_bytes_ = 0;                                      ///< of their names
     /// The pages that came, by number of the mapping and stack.
     std::map<std::pair<std::uint32_t, std::size_t>, double> by_mapping_;
 };

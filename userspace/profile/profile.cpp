@@ -121,6 +121,11 @@ std::string innermost(const Profile &profile, std::size_t stack, std::size_t mos
     return text.empty() ? "(no stack)" : text;
 }
 
+std::string most_by(const Profile &profile, const MappingStack &mapping) {
+    constexpr std::size_t kFrames = 4;
+    return fmt::format("{:.0f} % by {}", 100 * mapping.share, innermost(profile, mapping.stack, kFrames));
+}
+
 /// Each part is rounded down; the rest goes, one each, to those that lost most by this.
 std::vector<std::int64_t> apportion(std::int64_t whole, const std::vector<double> &weights) {
     std::vector<std::int64_t> parts(weights.size());

@@ -45,6 +45,7 @@ struct ThreadFlow {
 /// The stack by which most of the pages of a mapping came, of those with a sample.
 struct MappingStack {
     std::uint64_t mm = 0;  ///< exporters::Stamp::mm
+    int pid = 0;           ///< of the process that has this mm
     std::string mapping;   ///< its name, raw bytes
     std::size_t stack = 0;
     double share = 0;  ///< of the pages that the samples of the mapping stand for
@@ -104,6 +105,9 @@ std::string resident_text(const Flow &flow, const std::string &amount, bool utf8
 
 /// "parse_json < load < main": the innermost frames of a stack, at most `most`. Raw bytes.
 std::string innermost(const Profile &profile, std::size_t stack, std::size_t most);
+
+/// "60 % by parse_json < load < main < _start". Raw bytes.
+std::string most_by(const Profile &profile, const MappingStack &mapping);
 
 /// Integers that sum up to `whole`, in the ratio of the weights, which are at least 0. All are 0 if all weights are.
 std::vector<std::int64_t> apportion(std::int64_t whole, const std::vector<double> &weights);

@@ -56,7 +56,7 @@ std::string cell(const std::string &text, std::int64_t value) {
 }
 
 /// Headings; a leading `<` marks a text column.
-std::string headings(std::initializer_list<std::string_view> names) {
+std::string headings(const std::vector<std::string_view> &names) {
     std::string out = "<thead><tr>";
     for (const std::string_view name : names) {
         const bool is_text = name.starts_with('<');
@@ -221,7 +221,8 @@ std::string grown(const exporters::ImageGrowth &image, const Page &page) {
     const auto held = [](const std::optional<core::Kilobytes> &kb) {
         return kb ? cell(core::with_thousands(kb->n) + " kB", kb->n) : cell("-", -1);
     };
-    const auto blank = cell("", -1);
+    const bool sampled = page.report.stacks.period > 0;
+    const std::string blank = cell("", -1) + cell("", -1) + (sampled ? cell("") : "");
     std::string rows;
     std::size_t listed = 0;
     Pages rest;
@@ -230,22 +231,25 @@ std::string grown(const exporters::ImageGrowth &image, const Page &page) {
             rest += mapping.came;
             continue;
         }
-        rows += fmt::format("<tr>{}{}{}{}</tr>\n", cell(mapping.name), cell(page.kb(mapping.came), mapping.came.n),
-                            held(mapping.held_start), held(mapping.held_end));
+        const profile::MappingStack *const by = page.report.stacks.mapping(image.mm, mapping.name);
+        rows += fmt::format("<tr>{}{}{}{}{}</tr>\n", cell(mapping.name), cell(page.kb(mapping.came), mapping.came.n),
+                            held(mapping.held_start), held(mapping.held_end),
+                            sampled ? cell(by ? profile::most_by(page.report.stacks, *by) : "") : "");
     }
     if (listed > kMostNames)
-        rows += fmt::format("<tr>{}{}{}{}</tr>\n", cell(count(listed - kMostNames) + " more"),
-                            cell(page.kb(rest), rest.n), blank, blank);
+        rows += fmt::format("<tr>{}{}{}</tr>\n", cell(count(listed - kMostNames) + " more"),
+                            cell(page.kb(rest), rest.n), blank);
     for (std::size_t i = 0; i < exporters::kNoFaults; ++i) {
         if (image.no_fault[i].n == 0) continue;
-        rows += fmt::format("<tr>{}{}{}{}</tr>\n", cell(core::describe(static_cast<core::NoFault>(i))),
-                            cell(page.kb(image.no_fault[i]), image.no_fault[i].n), blank, blank);
+        rows += fmt::format("<tr>{}{}{}</tr>\n", cell(core::describe(static_cast<core::NoFault>(i))),
+                            cell(page.kb(image.no_fault[i]), image.no_fault[i].n), blank);
     }
     std::string out = paragraph(
         "", fmt::format("grew by {} as {}", marked(image.approximate, page.kb(image.grew())), escaped(image.comm)));
-    out += table(
-        "", headings({"<MAPPING", marked(image.parts_approximate, "CAME BY FAULT"), "HELD AT FIRST", "HELD AT LAST"}),
-        rows);
+    const std::string came = marked(image.parts_approximate, "CAME BY FAULT");
+    std::vector<std::string_view> titles{"<MAPPING", came, "HELD AT FIRST", "HELD AT LAST"};
+    if (sampled) titles.emplace_back("<MOST SAMPLED PAGES");
+    out += table("", headings(titles), rows);
     if (image.names_lost > 0)
         out += paragraph("bad", fmt::format("{} changes of mappings were lost: any of these names may be outdated",
                                             count(image.names_lost)));

@@ -226,7 +226,7 @@ std::string growth_text(const ReportProcess &process, const Amounts &amount) {
 
 /// The growth of one program by mapping: the net change at faults, next to the sizes in smaps at both ends.
 std::string image_text(const exporters::ImageGrowth &image, const profile::Profile &stacks, const Amounts &amount) {
-    constexpr std::size_t kFewer = 12, kFrames = 4;
+    constexpr std::size_t kFewer = 12;
     const std::size_t most = std::max(kFewer, amount.style().threads);
     const auto held = [](const std::optional<core::Kilobytes> &kb) {
         return kb ? core::with_thousands(kb->n) + " kB" : std::string("-");
@@ -244,8 +244,7 @@ std::string image_text(const exporters::ImageGrowth &image, const profile::Profi
                 fmt::format("  {} {} {}  {}\n", right(amount(mapping.came), 14), right(held(mapping.held_start), 14),
                             right(held(mapping.held_end), 14), amount.name(mapping.name));
             if (const profile::MappingStack *const by = stacks.mapping(image.mm, mapping.name))
-                text += fmt::format("{:>50}{:.0f} % by {}\n", "", 100 * by->share,
-                                    amount.name(profile::innermost(stacks, by->stack, kFrames)));
+                text += fmt::format("{:>50}{}\n", "", amount.name(profile::most_by(stacks, *by)));
         } else {
             rest += mapping.came;
         }

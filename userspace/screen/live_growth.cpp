@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "core/growth.h"
 #include "core/text.h"
 #include "documents/text_parts.h"
 #include "live_state.h"
+#include "profile/profile.h"
 
 namespace rsslag::screen {
 namespace {
@@ -21,13 +23,29 @@ using core::Pages;
 struct GrownRow {
     Pages came;
     std::string what;
+    std::string by;  ///< the stack of most of its pages; empty: not known
 };
 
-std::vector<GrownRow> mapping_rows(const core::RecentGrowth &growth, bool utf8) {
+/// The stacks of mappings by their names; if the process has exec'ed, those of its last program.
+std::map<std::string_view, const profile::MappingStack *> stacks_of(const profile::Profile *profile, int pid) {
+    std::map<std::string_view, const profile::MappingStack *> stacks;
+    if (profile == nullptr) return stacks;
+    for (const profile::MappingStack &each : profile->mappings)  // sorted by mm
+        if (each.pid == pid) stacks[each.mapping] = &each;
+    return stacks;
+}
+
+std::vector<GrownRow> mapping_rows(const core::RecentGrowth &growth, const profile::Profile *profile, int pid,
+                                   bool utf8) {
+    const auto stacks = stacks_of(profile, pid);
     std::vector<GrownRow> rows;
-    for (const auto &mapping : growth.mappings)
-        if (mapping.came.n != 0) rows.push_back({mapping.came, core::printable(mapping.name, utf8)});
-    if (growth.other_mappings.n != 0) rows.push_back({growth.other_mappings, "(others)"});
+    for (const auto &mapping : growth.mappings) {
+        if (mapping.came.n == 0) continue;
+        GrownRow &row = rows.emplace_back(GrownRow{mapping.came, core::printable(mapping.name, utf8), ""});
+        if (const auto by = stacks.find(mapping.name); by != stacks.end())
+            row.by = core::printable(profile::most_by(*profile, *by->second), utf8);
+    }
+    if (growth.other_mappings.n != 0) rows.push_back({growth.other_mappings, "(others)", ""});
     return rows;
 }
 
@@ -35,7 +53,7 @@ std::vector<GrownRow> no_fault_rows(const core::RecentGrowth &growth) {
     std::vector<GrownRow> rows;
     for (std::size_t i = 0; i < core::kNoFaults; ++i)
         if (growth.no_fault[i].n != 0)
-            rows.push_back({growth.no_fault[i], std::string(core::describe(static_cast<core::NoFault>(i)))});
+            rows.push_back({growth.no_fault[i], std::string(core::describe(static_cast<core::NoFault>(i))), ""});
     return rows;
 }
 
@@ -43,8 +61,8 @@ std::vector<GrownRow> thread_rows(const core::RecentGrowth &growth, bool utf8) {
     std::vector<GrownRow> rows;
     for (const auto &thread : growth.threads)
         if (thread.came.n != 0)
-            rows.push_back({thread.came, fmt::format("{:>7} {}", thread.tid, core::printable(thread.comm, utf8))});
-    if (growth.other_threads.n != 0) rows.push_back({growth.other_threads, "        (others)"});
+            rows.push_back({thread.came, fmt::format("{:>7} {}", thread.tid, core::printable(thread.comm, utf8)), ""});
+    if (growth.other_threads.n != 0) rows.push_back({growth.other_threads, "        (others)", ""});
     return rows;
 }
 
@@ -60,12 +78,13 @@ void draw_rows(Grid &grid, const Area &area, const std::string &heading, const s
     const auto put = [&](const GrownRow &each) {
         if (row >= area.row + area.rows) return;
         grid.put_right(row, area.column + kCame, column(each.came, page_size, style));
-        grid.put_field(row++, area.column + kCame + 2, end, each.what);
+        const std::string by = each.by.empty() ? "" : "  " + each.by;
+        grid.put_field(row++, area.column + kCame + 2, end, each.what + by);
     };
     const int space = std::max(0, area.rows - 1 - static_cast<int>(last.size()));
     const bool all = static_cast<int>(first.size()) <= space;
     const auto shown = all ? first.size() : static_cast<std::size_t>(std::max(0, space - 1));
-    GrownRow rest{{}, fmt::format("({} more)", first.size() - shown)};
+    GrownRow rest{{}, fmt::format("({} more)", first.size() - shown), ""};
     for (std::size_t i = 0; i < first.size(); ++i) {
         if (i < shown) put(first[i]);
         if (i >= shown) rest.came += first[i].came;
@@ -99,8 +118,12 @@ void draw_growth(Grid &grid, const Area &area, const LiveState &state, const Pro
         Look::Heading);
     const auto threads = thread_rows(growth, state.style.utf8);
     const auto no_fault = no_fault_rows(growth);
-    const auto mappings = mapping_rows(growth, state.style.utf8);
-    const std::string named = growth.any_names ? "MAPPING" : "MAPPING (mappings not traced)";
+    const profile::Profile *const profile = state.stacks.profile.get();
+    const auto mappings = mapping_rows(growth, profile, tick.process.pid, state.style.utf8);
+    const bool sampled = profile != nullptr && !profile->mappings.empty();
+    const std::string named = !growth.any_names ? "MAPPING (mappings not traced)"
+                              : sampled         ? "MAPPING, and who made most of its pages come"
+                                                : "MAPPING";
     const int rows = area.rows - 1;
     const bool side_by_side = area.columns >= kSideBySide;
     const int left = side_by_side ? area.columns - kThreads - 1 : area.columns;

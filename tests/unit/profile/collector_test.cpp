@@ -148,6 +148,8 @@ TEST(Collector, FindsTheStackByWhichMostPagesOfAMappingCame) {
     ASSERT_NE(heap, nullptr);
     EXPECT_EQ(innermost(profile, heap->stack, 4), "touch < main");
     EXPECT_DOUBLE_EQ(heap->share, 0.8);
+    EXPECT_EQ(heap->pid, 10);
+    EXPECT_EQ(most_by(profile, *heap), "80 % by touch < main");
     EXPECT_EQ(innermost(profile, profile.mapping(7, "/lib/x")->stack, 1), "touch");
     EXPECT_EQ(innermost(profile, profile.mapping(8, "[heap]")->stack, 2), "touch < main");
     EXPECT_EQ(profile.mapping(8, "/lib/x"), nullptr);

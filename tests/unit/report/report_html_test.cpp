@@ -77,6 +77,21 @@ TEST(ReportPage, MakesTextOfWhateverANameIs) {
     EXPECT_NO_THROW(data_of(page));
 }
 
+TEST(ReportPage, ShowsByWhichStackMostPagesOfAMappingCame) {
+    Report report = page_report();
+    name_all(report, kHostile);
+    EXPECT_EQ(report_html(report).find("MOST SAMPLED PAGES"), std::string::npos);
+    report.names = true;
+    report.stacks.period = 64;
+    report.stacks.frames = {{"touch<T>", "/bin/x", {}, 1}, {"main", "/bin/x", {}, 2}};
+    report.stacks.stacks = {{{0, 1}, core::StackEnd::Outermost}};
+    report.processes.at(0).images.back().mm = 7;
+    report.stacks.mappings = {{7, report.processes.at(0).pid, std::string(kHostile), 0, 0.75}};
+    const std::string page = report_html(report);
+    EXPECT_NE(page.find("MOST SAMPLED PAGES"), std::string::npos);
+    EXPECT_EQ(times(page, "75 % by touch&lt;T&gt; &lt; main"), 1U);
+}
+
 TEST(ReportPage, LoadsNothing) {
     const std::string page = report_html(page_report());
     EXPECT_NE(page.find("default-src 'none'"), std::string::npos);

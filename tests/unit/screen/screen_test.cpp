@@ -132,6 +132,11 @@ std::shared_ptr<const profile::Profile> sampled() {
                   {"evil\033[2J", "/bin/x", {}, 4}};
     all.stacks = {{{0, 2}, core::StackEnd::Outermost}, {{1, 2}, core::StackEnd::Outermost}, {{3}, core::StackEnd::Cut}};
     const int pid = classic_tick(33).process.pid;
+    // After an exec: mm 2 is that of the program that runs.
+    all.mappings = {{1, pid, "[heap]", 1, 1},
+                    {2, pid, "[heap]", 0, 0.75},
+                    {2, pid, "shmem", 2, 1},
+                    {3, pid + 1, "glibc arena ~", 1, 1}};
     all.flows = {{0, profile::Reason::PageFault, pid, 4712, {9'000, 0, 7'000, 0, 5}},
                  {1, profile::Reason::Madvise, pid, 4713, {0, 2'000, 0, 0, 3}},
                  {2, profile::Reason::PageFault, pid, 4713, {64, 0, 10, 20, 1}},
@@ -140,6 +145,21 @@ std::shared_ptr<const profile::Profile> sampled() {
                    {pid, 4713, "worker-01", {64, 2'010}, {0, 10}},
                    {pid + 1, pid + 1, "other", {77'777, 0}, {}}};
     return std::make_shared<const profile::Profile>(std::move(all));
+}
+
+TEST_F(Screens, ShowByWhichStacksMappingsGrew) {
+    LiveScreen screen = classic_screen({});
+    Tick tick = grown_tick();
+    tick.recent->mappings[3].came = {8};
+    screen.take(std::move(tick));
+    press(screen, "g");
+    EXPECT_TRUE(contains(shown(screen), "MAPPING  "));
+    screen.take(sampled(), 0);
+    const std::string text = shown(screen);
+    EXPECT_TRUE(contains(text, "32  [heap]  75 % by parse_json < main ")) << text;
+    EXPECT_TRUE(contains(text, "shmem  100 % by evil\\x1b[2J ")) << text;
+    EXPECT_TRUE(contains(text, "glibc arena ~   ")) << text;
+    EXPECT_TRUE(contains(text, "MAPPING, and who made most of its pages come")) << text;
 }
 
 TEST_F(Screens, ShowTheFunctionsByWhichPagesCameAndWent) {
