@@ -12,8 +12,16 @@
 /* In pages; 0: no samples. */
 const volatile rsslag_u32 sample_period;
 const volatile rsslag_u64 sample_seed;
-/* Of the stack; at most RSSLAG_STACK_BYTES. */
-const volatile rsslag_u32 sample_stack_bytes;
+/* In ascending order; at most RSSLAG_STACK_BYTES. */
+const volatile rsslag_u32 sample_stack_bytes[RSSLAG_STACK_SIZES];
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, u64);
+} stack_sizes SEC(".maps");
 
 #define PF_KTHREAD 0x200000
 #define PAGE_BYTES_LOG2 12
@@ -26,6 +34,9 @@ struct {
 
 /* Samples that did not fit into the ring. */
 rsslag_u64 lost_samples;
+
+/* The number of the largest size that is used. */
+rsslag_u32 largest_stack_size = RSSLAG_STACK_SIZES - 1;
 
 /* The last update on this CPU, from which the next one's amount is estimated. */
 struct last_update {
@@ -85,44 +96,57 @@ static __always_inline bool is_sampled(u64 mm, u64 address, s32 estimated)
 
 /* The top of a stack that is larger than a page: up to the end of its page, then whole pages. So the last bytes are missing
  * unless the stack ends before. */
-static __always_inline u32 copy_pages(u8 *to, u64 from)
+static __always_inline u32 copy_pages(u8 *to, u64 from, u32 bytes)
 {
     u32 done = PAGE_BYTES - (from & (PAGE_BYTES - 1));
 
     if (bpf_probe_read_user(to, done, (void *)from))
         return 0;
     for (int i = 1; i < RSSLAG_STACK_BYTES / PAGE_BYTES; i++) {
-        if (done > sample_stack_bytes - PAGE_BYTES || bpf_probe_read_user(to + done, PAGE_BYTES, (void *)(from + done)))
+        u32 at = done;
+
+        barrier_var(at); /* else the address is computed before the check, which the verifier of 6.1 then does not apply to it */
+        if (at > bytes - PAGE_BYTES || bpf_probe_read_user(to + at, PAGE_BYTES, (void *)(from + at)))
             break;
-        done += PAGE_BYTES;
+        done = at + PAGE_BYTES;
     }
     return done;
 }
 
 /* The top of the stack; less of it if the stack ends before, or a page of it is not resident. */
-static __always_inline u32 copy_stack(u8 *to, u64 from)
+static __always_inline u32 copy_stack(u8 *to, u64 from, u32 bytes)
 {
-    u32 bytes = sample_stack_bytes;
+    u32 of_page;
 
     if (bytes > PAGE_BYTES)
-        return copy_pages(to, from);
+        return copy_pages(to, from, bytes);
     if (bpf_probe_read_user(to, bytes & (RSSLAG_STACK_BYTES * 2 - 1), (void *)from) == 0)
         return bytes;
-    bytes = PAGE_BYTES - (from & (PAGE_BYTES - 1));
-    if (bytes > sample_stack_bytes)
+    /* Not computed before: the verifier of 6.1 does not see that the check also bounds a copy on the stack. */
+    barrier_var(from);
+    of_page = PAGE_BYTES - (from & (PAGE_BYTES - 1));
+    if (of_page > bytes)
         return 0;
-    return bpf_probe_read_user(to, bytes & (RSSLAG_STACK_BYTES * 2 - 1), (void *)from) == 0 ? bytes : 0;
+    return bpf_probe_read_user(to, of_page & (RSSLAG_STACK_BYTES * 2 - 1), (void *)from) == 0 ? of_page : 0;
 }
 
-/* `task` is the current one; of the update, `count` and `cached` are not used. */
-static __always_inline void sample(struct task_struct *task, const struct rsslag_update *update, s32 estimated)
+/* The number of the size of the thread's copy. */
+static __always_inline u32 stack_size_of(u32 tid)
+{
+    u32 index = tid & fault_mask;
+    u64 *entry = bpf_map_lookup_elem(&stack_sizes, &index);
+    u32 size = entry && *entry / RSSLAG_STACK_SIZES == tid ? *entry % RSSLAG_STACK_SIZES : 0;
+
+    return size < largest_stack_size ? size : largest_stack_size;
+}
+
+/* `bytes`: to be copied of the stack; a constant. */
+static __always_inline void send_sample(struct task_struct *task, const struct rsslag_update *update, s32 estimated, u32 bytes)
 {
     struct rsslag_sample *record;
     struct pt_regs *registers;
 
-    if (!is_sampled(update->mm, update->address, estimated))
-        return;
-    record = bpf_ringbuf_reserve(&samples, sizeof(*record) + sample_stack_bytes, 0);
+    record = bpf_ringbuf_reserve(&samples, sizeof(*record) + bytes, 0);
     if (!record) {
         __sync_fetch_and_add(&lost_samples, 1);
         return;
@@ -137,13 +161,31 @@ static __always_inline void sample(struct task_struct *task, const struct rsslag
     record->ns_tgid = number_in(BPF_CORE_READ(task, group_leader), &reader);
     record->estimated = estimated;
     record->copied = 0;
+    record->bytes = bytes;
     record->member = update->member;
     registers = (struct pt_regs *)bpf_task_pt_regs(task);
     if (task->flags & PF_KTHREAD || bpf_probe_read_kernel(record->registers, sizeof(record->registers), registers))
         __builtin_memset(record->registers, 0, sizeof(record->registers));
     else
-        record->copied = copy_stack((u8 *)(record + 1), registers->sp);
+        record->copied = copy_stack((u8 *)(record + 1), registers->sp, bytes);
     send(record);
+}
+
+/* `task` is the current one; of the update, `count` and `cached` are not used. */
+static __noinline void sample(struct task_struct *task, const struct rsslag_update *update, s32 estimated)
+{
+    if (!is_sampled(update->mm, update->address, estimated))
+        return;
+    switch (stack_size_of(update->tid)) {
+    case 0:
+        send_sample(task, update, estimated, sample_stack_bytes[0]);
+        break;
+    case 1:
+        send_sample(task, update, estimated, sample_stack_bytes[1]);
+        break;
+    default:
+        send_sample(task, update, estimated, sample_stack_bytes[2]);
+    }
 }
 
 #endif

@@ -304,11 +304,16 @@ struct rsslag_sample {
     rsslag_s32 estimated; /* amount of the update in pages, an estimate; determines the probability of a sample */
     rsslag_u32 copied;    /* stack bytes that are valid */
     rsslag_u8 member;
-    rsslag_u8 pad[7];
+    rsslag_u8 pad[3];
+    rsslag_u32 bytes;                       /* that follow the sample; the first `copied` of them are valid */
     rsslag_u64 registers[RSSLAG_REGISTERS]; /* in user mode */
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_sample) == 224, "rsslag_sample");
 #define RSSLAG_STACK_BYTES 32768 /* at most */
+
+/* How much is copied of a thread's stack: one of these sizes. In an array that userspace writes, indexed by the low bits of the
+ * tid: tid times RSSLAG_STACK_SIZES, plus the number of the size. Threads without an entry have the first size. */
+#define RSSLAG_STACK_SIZES 3
 
 /* Changes of mappings that perf's side-band events (PERF_RECORD_MMAP2) do not report; in a ring of their own. */
 enum rsslag_mapping_kind {

@@ -2,11 +2,13 @@
 // Touches memory in three functions, 10, 30 and 60 % of it, and drops the first part in a fourth. Then it waits until
 // stdin ends. With "held" it waits for a byte before it touches, and writes a line after it has dropped; for each
 // further byte it drops the rest and does all of it again.
-//   by_function MIB [held]
+// With "deep" it is as with "held", and the functions are called with 16 KiB on the stack.
+//   by_function MIB [held|deep]
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 
 namespace {
 
@@ -25,6 +27,19 @@ void touch(char *memory, std::size_t bytes) {
 }  // namespace
 
 extern "C" {
+void touch_and_drop(char *memory, std::size_t tenth);
+
+/// Calls touch_and_drop() below that many frames of half a KiB.
+[[gnu::noinline]] void below(int frames, char *memory, std::size_t tenth) {
+    volatile char frame[512];
+    frame[0] = 0;
+    if (frames > 1)
+        below(frames - 1, memory, tenth);
+    else
+        touch_and_drop(memory, tenth);
+    keep_frame();
+}
+
 [[gnu::noinline]] void touch_ten(char *memory, std::size_t tenth) {
     touch(memory, tenth);
     keep_frame();
@@ -41,6 +56,16 @@ extern "C" {
     madvise(memory, tenth, MADV_DONTNEED);
     keep_frame();
 }
+inline __attribute__((always_inline)) void touch_and_drop_here(char *memory, std::size_t tenth) {
+    touch_ten(memory, tenth);
+    touch_thirty(memory + tenth, tenth);
+    touch_sixty(memory + 4 * tenth, tenth);
+    drop_ten(memory, tenth);
+}
+[[gnu::noinline]] void touch_and_drop(char *memory, std::size_t tenth) {
+    touch_and_drop_here(memory, tenth);
+    keep_frame();
+}
 }
 
 int main(int count, char **words) {
@@ -50,14 +75,15 @@ int main(int count, char **words) {
     madvise(all, 10 * tenth, MADV_NOHUGEPAGE);
     auto *const memory = static_cast<char *>(all);
     const bool held = count > 2;
+    const int frames = held && std::strcmp(words[2], "deep") == 0 ? 32 : 0;
     char byte = 0;
     for (bool again = false; !again || held; again = true) {
         if (held && read(STDIN_FILENO, &byte, 1) != 1) return again ? 0 : 1;
         if (again) madvise(memory, 10 * tenth, MADV_DONTNEED);
-        touch_ten(memory, tenth);
-        touch_thirty(memory + tenth, tenth);
-        touch_sixty(memory + 4 * tenth, tenth);
-        drop_ten(memory, tenth);
+        if (frames > 0)
+            below(frames, memory, tenth);
+        else
+            touch_and_drop_here(memory, tenth);
         if (held && write(STDOUT_FILENO, "done\n", 5) != 5) return 1;
     }
     return read(STDIN_FILENO, &byte, 1) < 0 ? 1 : 0;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """record --stacks and report --stacks: the code by which pages come and go."""
 import collections
+import contextlib
 import json
 import math
 import os
@@ -110,8 +111,8 @@ def pages_by(document, function, direction):
 class Touching:
     """A process that touches so many MiB and drops a tenth of them, each time that it is told to."""
 
-    def __init__(self, mib):
-        self.words = [program(), str(mib), 'held']
+    def __init__(self, mib, how='held'):
+        self.words = [program(), str(mib), how]
 
     def __enter__(self):
         self.process = subprocess.Popen(self.words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
@@ -126,17 +127,23 @@ class Touching:
         self.process.stdin.write(b'x')
         test.assertEqual(self.process.stdout.readline(), b'done\n')
 
-    def recorded(self, test, file, *options):
-        """Records one round in the file. Returns its report."""
+    @contextlib.contextmanager
+    def traced(self, test, file, *options):
+        """Records what it does in the body."""
         def is_traced():
             ran = rsslag('report', '--json', file)
             return ran.status == 0 and bool(ran.document()['processes'])
         with contract.begun([contract.binary, 'record', *options, '-o', file, '-p', str(self.pid)], stderr=subprocess.DEVNULL,
                             env=contract.environment()) as tracer:
             contract.wait_until(is_traced)
-            self.touch(test)
+            yield
             tracer.send_signal(signal.SIGINT)
             test.assertEqual(tracer.wait(contract.TIMEOUT), 0)
+
+    def recorded(self, test, file, *options):
+        """Records one round in the file. Returns its report."""
+        with self.traced(test, file, *options):
+            self.touch(test)
         document = rsslag('report', '--json', file).document()
         assert_valid(test, 'report', document)
         return document
@@ -250,6 +257,24 @@ class ByFunction(TracingTest):
             self.assertAlmostEqual(pages_by(document, function, 'came'), resident or tenth, delta=16 + lost)
         self.assertRegex(text, r'\n *[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+ +\d+  touch_sixty\n')
         self.assertRegex(reasons, r'\n *[\d,]+ +0 +[\d,]+ +[\d,]+ +[\d,]+ +\d+  page_fault\n')
+
+    def test_copies_of_long_stacks_grow(self):
+        """From 2 KiB to 32, as there are 16 KiB below main."""
+        with Touching(1, 'deep') as deep, tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+            file = os.path.join(directory, 'file')
+
+            def ends():
+                """{why the stacks end: their numbers of frames}"""
+                deep.touch(self)
+                found = collections.defaultdict(list)
+                for stack in json.loads(self.ran('report', '--json', file))['stacks']:
+                    functions = [frame['function'] for frame in stack['frames']]
+                    if 'touch_sixty' in functions:
+                        found[stack['end']].append(len(functions) if 'main' in functions else 0)
+                return found
+            with deep.traced(self, file, '--stacks=8', '--ring', '8M'):
+                contract.wait_until(lambda: max(ends()['outermost'], default=0) > 32)
+            self.assertIn('cut', ends(), 'the first copies were too small')
 
     @long_only('it records five times')
     def test_another_seed_chooses_other_pages(self):

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -23,11 +24,18 @@ inline std::uint64_t sampled_page(std::uint64_t address) {
 
 /// What is sampled.
 struct SampleOptions {
-    std::uint32_t period = 0;          ///< pages to a sample, on average; 0: no samples
-    std::uint32_t stack_bytes = 2048;  ///< copied of each stack: a multiple of 8, or of 4096 if it is larger
-    std::uint64_t seed = 0;            ///< of the hash that chooses pages
+    std::uint32_t period = 0;  ///< pages to a sample, on average; 0: no samples
+    /// Copied of each stack at first (stack_sizes()): a multiple of 8, or of 4096 if it is larger.
+    std::uint32_t stack_bytes = 2048;
+    std::uint64_t seed = 0;  ///< of the hash that chooses pages
     std::size_t ring_bytes = std::size_t{8} << 20;
 };
+
+/// The sizes of the copies of stacks, in ascending order. A thread whose stack is cut gets the next one.
+inline std::array<std::uint32_t, 3> stack_sizes(std::uint32_t first) {
+    constexpr std::uint32_t kMost = 32768;
+    return {first, std::min(std::max(4 * first, 8192U) / 4096 * 4096, kMost), kMost};
+}
 
 /// Values of Sample::syscall that are not numbers of system calls.
 inline constexpr std::int32_t kNoSyscall = -1;     ///< or one of a 32-bit program

@@ -98,6 +98,7 @@ void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme,
     }
     bpf_map__set_autocreate(skeleton->maps.samples, sampling);
     bpf_map__set_autocreate(skeleton->maps.last_updates, sampling);
+    bpf_map__set_autocreate(skeleton->maps.stack_sizes, sampling);
     bpf_map__set_autocreate(skeleton->maps.thread_caches, sampling && !by_cpu);
     if (!traits.page_fault_user) missing.emplace_back("tp_btf/page_fault_user: this kernel does not have it");
     if (!traits.page_fault_kernel) missing.emplace_back("tp_btf/page_fault_kernel: this kernel does not have it");
@@ -146,13 +147,15 @@ Status StreamProbe::State::load(const Options &options) {
     skeleton->rodata->counting = options.counting;
     skeleton->rodata->sample_period = options.samples.period;
     skeleton->rodata->sample_seed = options.samples.seed;
-    skeleton->rodata->sample_stack_bytes = options.samples.stack_bytes;
+    const auto sizes = core::stack_sizes(options.samples.stack_bytes);
+    std::copy(sizes.begin(), sizes.end(), skeleton->rodata->sample_stack_bytes);
     if (options.samples.period > 0) {
         sample_ring_bytes = sample_ring_size(options.samples.ring_bytes, options.memory_bytes);
         bpf_map__set_max_entries(skeleton->maps.samples, static_cast<std::uint32_t>(sample_ring_bytes));
     }
     skeleton->bss->filter.follow = options.follow ? 1 : 0;
     bpf_map__set_max_entries(skeleton->maps.fault_slots, fault_count);
+    bpf_map__set_max_entries(skeleton->maps.stack_sizes, fault_count);
     bpf_map__set_max_entries(skeleton->maps.cpus, static_cast<std::uint32_t>(cpus));
     bpf_map__set_max_entries(skeleton->maps.runs, static_cast<std::uint32_t>(cpus));
     const bool buffers = bpf_map__autocreate(skeleton->maps.updates) && count == static_cast<std::uint32_t>(cpus);
@@ -179,6 +182,9 @@ Status StreamProbe::State::load(const Options &options) {
     if (options.samples.period > 0) {
         sample_ring.reset(ring_buffer__new(bpf_map__fd(skeleton->maps.samples), append_sample, &sample_sink, nullptr));
         if (!sample_ring) return refused(errno);
+        stack_sizes = Mapping(bpf_map__fd(skeleton->maps.stack_sizes), fault_count * sizeof(std::uint64_t),
+                              PROT_READ | PROT_WRITE);
+        if (stack_sizes.get() == nullptr) return refused(errno);
     }
     if (options.counting && bpf_map__fd(skeleton->maps.runs) >= 0) {
         emitted_sequence.resize(static_cast<std::size_t>(cpus));

@@ -51,7 +51,7 @@ class StreamProbe {
         /// `cpu` scheme: the programs send sums of updates if possible. Other schemes: faults send no record of what
         /// the task caches.
         bool counting = false;
-        /// `cpu` scheme only.
+        /// On the `thread` scheme they require fexit/handle_mm_fault.
         core::SampleOptions samples;
     };
 
@@ -85,9 +85,13 @@ class StreamProbe {
     /// CPU whose sum has grown since the last call. `out` must have rings() elements.
     void drain(std::span<std::vector<std::byte>> out);
 
-    /// Appends the samples in the order of their ring, each a struct rsslag_sample with
-    /// core::SampleOptions::stack_bytes after it. One thread may call this while others call the other functions.
+    /// Appends the samples in the order of their ring, each a struct rsslag_sample with its stack after it. One thread
+    /// may call this while others call the other functions.
     void drain_samples(std::vector<std::byte> &out);
+    /// From now on copies more of this thread's stack. `copied`: what was copied of it until now. At most 32 KiB.
+    void copy_more(int host_tid, std::size_t copied);
+    /// From now on does not copy as much as the largest copies of now.
+    void copy_less();
     /// Samples that did not fit into the ring.
     std::uint64_t lost_samples() const;
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <iterator>
 
 #include "core/wire.h"
 #include "stream_state.h"
@@ -69,6 +70,24 @@ void StreamProbe::drain_samples(std::vector<std::byte> &out) {
     if (!state_->sample_ring) return;
     state_->sample_sink = {&out, state_->sample_ring_bytes};
     ring_buffer__consume(state_->sample_ring.get());
+}
+
+void StreamProbe::copy_more(int host_tid, std::size_t copied) {
+    const auto &sizes = state_->skeleton->rodata->sample_stack_bytes;
+    auto *const entries = static_cast<std::uint64_t *>(state_->stack_sizes.get());
+    const auto *const larger = std::upper_bound(std::begin(sizes), std::end(sizes), copied);
+    if (entries == nullptr || larger == std::end(sizes)) return;
+    const auto tid = static_cast<std::uint32_t>(host_tid);
+    const std::uint64_t first = tid * RSSLAG_STACK_SIZES;
+    const std::uint64_t entry = first + static_cast<std::uint64_t>(larger - std::begin(sizes));
+    std::uint64_t &own = entries[tid & state_->fault_mask];
+    if (own >= entry && own < first + RSSLAG_STACK_SIZES) return;  // the sample was older than its size
+    __atomic_store_n(&own, entry, __ATOMIC_RELAXED);
+}
+
+void StreamProbe::copy_less() {
+    rsslag_u32 &largest = state_->skeleton->data->largest_stack_size;
+    if (largest > 0) __atomic_store_n(&largest, largest - 1, __ATOMIC_RELAXED);
 }
 
 std::uint64_t StreamProbe::lost_samples() const {

@@ -89,6 +89,7 @@ struct StreamProbe::State {
     std::unique_ptr<ring_buffer, RingDeleter> sample_ring;     ///< null: no samples
     std::size_t sample_ring_bytes = 0;
     SampleSink sample_sink;
+    Mapping stack_sizes;  ///< rsslag_sample's sizes by TID; unmapped without samples
     Mapping cpu_states;
     Mapping slots;
     Mapping ends;

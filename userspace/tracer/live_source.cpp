@@ -4,6 +4,7 @@
 #include <malloc.h>
 
 #include <cerrno>
+#include <cstring>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -75,10 +76,8 @@ class Niceness {
 
 class LiveSource final : public Source {
   public:
-    LiveSource(std::unique_ptr<probe::StreamProbe> stream, NameProbes names, system::Snapshotter snapshotter,
-               std::size_t sample_bytes)
-        : sample_bytes_(sample_bytes),
-          facts_(snapshotter.document()),
+    LiveSource(std::unique_ptr<probe::StreamProbe> stream, NameProbes names, system::Snapshotter snapshotter)
+        : facts_(snapshotter.document()),
           snapshotter_(std::move(snapshotter)),
           stream_(std::move(stream)),
           side_band_(std::move(names.side_band)),
@@ -116,12 +115,17 @@ class LiveSource final : public Source {
     std::vector<std::vector<std::byte>> samples() override {
         const std::vector<std::byte> bytes = drain_.collect_samples();
         std::vector<std::vector<std::byte>> all;
-        for (std::size_t at = 0; at + sample_bytes_ <= bytes.size(); at += sample_bytes_) {
+        rsslag_sample sample{};
+        for (std::size_t at = 0; at + sizeof(sample) <= bytes.size(); at += sizeof(sample) + sample.bytes) {
+            std::memcpy(&sample, bytes.data() + at, sizeof(sample));
+            if (sample.bytes > bytes.size() - at - sizeof(sample)) break;
             const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(at);
-            all.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(sample_bytes_));
+            all.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(sizeof(sample) + sample.bytes));
         }
         return all;
     }
+    void copy_more(int host_tid, std::size_t copied) override { stream_->copy_more(host_tid, copied); }
+    void copy_less() override { stream_->copy_less(); }
     std::uint64_t lost_samples() override { return stream_->lost_samples(); }
     std::optional<core::EndFigures> end_of(int host_tgid) override { return stream_->end_of(host_tgid); }
     std::uint64_t folded_cpus() override { return stream_->folded_cpus(); }
@@ -179,7 +183,6 @@ class LiveSource final : public Source {
         return [side_band](std::vector<std::byte> &out) { side_band->drain(out); };
     }
 
-    std::size_t sample_bytes_;
     core::SnapshotDocument facts_;
     system::Snapshotter snapshotter_;
     std::unique_ptr<probe::StreamProbe> stream_;
@@ -215,9 +218,8 @@ core::Result<std::unique_ptr<Source>> open_live_source(const LiveOptions &option
     readings.traits = &*traits;
     auto snapshotter = system::Snapshotter::open(readings);
     if (!snapshotter) return snapshotter.error();
-    std::unique_ptr<Source> source =
-        std::make_unique<LiveSource>(std::make_unique<probe::StreamProbe>(std::move(*stream)), std::move(names),
-                                     std::move(*snapshotter), sizeof(rsslag_sample) + options.samples.stack_bytes);
+    std::unique_ptr<Source> source = std::make_unique<LiveSource>(
+        std::make_unique<probe::StreamProbe>(std::move(*stream)), std::move(names), std::move(*snapshotter));
     niceness.drain_runs();
     return source;
 }

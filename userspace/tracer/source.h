@@ -56,6 +56,10 @@ class Source {
     virtual core::Losses losses() = 0;
     /// The samples since the last call, each a struct rsslag_sample and its stack.
     virtual std::vector<std::vector<std::byte>> samples() { return {}; }
+    /// As probe::StreamProbe::copy_more().
+    virtual void copy_more(int /*host_tid*/, std::size_t /*copied*/) {}
+    /// As probe::StreamProbe::copy_less().
+    virtual void copy_less() {}
     /// Samples that were lost.
     virtual std::uint64_t lost_samples() { return 0; }
     /// The number of times that a CPU has gone offline (`cpu` scheme), whose cache the kernel folded without a record.

@@ -76,7 +76,7 @@ std::vector<int> host_tids(const core::CounterReading &counters) {
 
 Tracer::State::State(std::unique_ptr<Source> kernel, Options chosen)
     : options(std::move(chosen)), source(std::move(kernel)), analyzer(facts_of(*source), analyzer_options(options)) {
-    if (options.samples.period > 0) unwinding = std::make_unique<Unwinding>();
+    if (options.samples.period > 0) unwinding = std::make_unique<Unwinding>(options.samples.ring_bytes / 2);
 }
 
 Tracer::Tracer(std::unique_ptr<State> state) : state_(std::move(state)) {}

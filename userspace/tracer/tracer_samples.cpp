@@ -53,6 +53,7 @@ void Tracer::State::take_samples() {
                      [](const RawSample &a, const RawSample &b) { return head_of(a).t_ns < head_of(b).t_ns; });
     batch.first = samples;
     batch.lost = source->lost_samples();
+    if (batch.lost > std::exchange(samples_lost, batch.lost)) source->copy_less();
     samples += batch.samples.size();
     event::Samples event{batch.first, {}};
     for (const RawSample &bytes : batch.samples) {
@@ -91,9 +92,11 @@ void Tracer::State::unwind(std::span<const core::MappingChange> changes) {
     feed_stacks(unwinding->take());
 }
 
-void Tracer::State::feed_stacks(std::vector<event::Stacks> stacks) {
-    for (event::Stacks &each : stacks)
+void Tracer::State::feed_stacks(Unwinding::Ready ready) {
+    for (event::Stacks &each : ready.stacks)
         feed(std::move(each));
+    for (const auto &[tid, copied] : ready.cut)
+        source->copy_more(tid, copied);
 }
 
 /// Looks up which of the sampled pages of the group's mm are resident. Returns how long that took, in ns.

@@ -64,6 +64,7 @@ struct Tracer::State {
     Unwinding::Batch batch;                ///< the next one
     std::set<int> with_code;               ///< PIDs whose code `unwinding` knows
     std::uint64_t samples = 0;             ///< taken so far
+    std::uint64_t samples_lost = 0;        ///< until the last batch
     SampledPages sampled_pages;
 
     /// Passes the event to the recording and to the analyzer.
@@ -77,7 +78,7 @@ struct Tracer::State {
     void take_samples();
     void know_code(const core::MappingListing &listing);
     void unwind(std::span<const core::MappingChange> changes);
-    void feed_stacks(std::vector<event::Stacks> stacks);
+    void feed_stacks(Unwinding::Ready ready);
     std::uint64_t look_up_pages(const core::GroupView &group, std::uint64_t mm);
     void look_up_all_pages();
     void forget_pages();

@@ -95,6 +95,31 @@ struct Unwinding::State {
     };
     std::unordered_map<int, JitNames> jits;
     std::uint64_t batches = 0;
+    struct Copies {
+        std::size_t all = 0, cut = 0;
+        std::size_t bytes = 0;  ///< size of the last one that is cut
+    };
+    std::map<int, Copies> copies;  ///< of the current batch, by host TID
+    std::size_t batch_bytes = 0;
+    const std::size_t most_bytes;
+
+    explicit State(std::size_t most) : most_bytes(most) {}
+
+    /// The threads a quarter of whose stacks are cut. Larger copies take more space in the ring, so a few do not
+    /// suffice.
+    Cut take_cut() {
+        constexpr std::size_t kTimes = 4;  // as a rule: core::stack_sizes()
+        Cut cut;
+        std::size_t bytes = std::exchange(batch_bytes, 0);
+        for (const auto &[tid, of_thread] : std::exchange(copies, {})) {
+            if (4 * of_thread.cut < of_thread.all || of_thread.cut == 0) continue;
+            const std::size_t more = of_thread.all * of_thread.bytes * (kTimes - 1);
+            if (bytes + more > most_bytes) continue;
+            bytes += more;
+            cut[tid] = of_thread.bytes;
+        }
+        return cut;
+    }
 
     void apply(const core::MappingChange &change);
     void apply(const core::MappingListing &listing);
@@ -159,6 +184,13 @@ core::CallStack Unwinding::State::unwound(const RawSample &bytes, event::Stacks 
             if (range == nullptr || !range->bias) return std::nullopt;
             return unwind::Code{range->code->rules(), *range->bias};
         });
+    Copies &of_thread = copies[sample.tid];
+    of_thread.all++;
+    batch_bytes += bytes.size();
+    if (stack.end == core::StackEnd::Cut && copied + 4096 > sample.bytes) {  // it may lack the rest of its last page
+        of_thread.cut++;
+        of_thread.bytes = sample.bytes;
+    }
     core::CallStack call;
     call.end = copied == 0 && stack.end == core::StackEnd::Cut ? core::StackEnd::NoCopy : stack.end;
     for (const unwind::Frame &frame : stack.frames) {
@@ -225,7 +257,8 @@ std::vector<event::Stacks> Unwinding::State::unwound(Batch batch) {
     return all;
 }
 
-Unwinding::Unwinding() : state_(std::make_unique<State>()), thread_([this] { run(); }) {}
+Unwinding::Unwinding(std::size_t most_bytes)
+    : state_(std::make_unique<State>(most_bytes)), thread_([this] { run(); }) {}
 
 Unwinding::~Unwinding() {
     {
@@ -246,12 +279,12 @@ void Unwinding::put(Batch batch) {
     wake_.notify_one();
 }
 
-std::vector<event::Stacks> Unwinding::take() {
+Unwinding::Ready Unwinding::take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(ready_, {});
 }
 
-std::vector<event::Stacks> Unwinding::finish() {
+Unwinding::Ready Unwinding::finish() {
     std::unique_lock lock(mutex_);
     idle_.wait(lock, [this] { return waiting_.empty() && !busy_; });
     return std::exchange(ready_, {});
@@ -271,9 +304,12 @@ void Unwinding::run() {
         for (const RawSample &sample : batch.samples)
             bytes += sample.size();
         std::vector<event::Stacks> stacks = state_->unwound(std::move(batch));
+        const Cut cut = state_->take_cut();
         lock.lock();
         waiting_bytes_ -= bytes;
-        std::move(stacks.begin(), stacks.end(), std::back_inserter(ready_));
+        std::move(stacks.begin(), stacks.end(), std::back_inserter(ready_.stacks));
+        for (const auto &[tid, copied] : cut)
+            ready_.cut[tid] = copied;
         busy_ = false;
         if (waiting_.empty()) idle_.notify_all();
     }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -22,7 +23,8 @@ using RawSample = std::vector<std::byte>;
 /// StackEnd::Dropped.
 class Unwinding {
   public:
-    Unwinding();
+    /// `most_bytes`: of the samples of a batch; copies of stacks do not grow beyond it.
+    explicit Unwinding(std::size_t most_bytes);
     ~Unwinding();
     Unwinding(const Unwinding &) = delete;
     Unwinding &operator=(const Unwinding &) = delete;
@@ -37,10 +39,17 @@ class Unwinding {
         std::vector<int> ended;  ///< PIDs
     };
     void put(Batch batch);
-    /// The stacks that are ready.
-    std::vector<event::Stacks> take();
+    /// Threads many of whose stacks are longer than the copy, if there is space for larger copies: by host TID, how
+    /// much was copied.
+    using Cut = std::map<int, std::size_t>;
+    struct Ready {
+        std::vector<event::Stacks> stacks;
+        Cut cut;
+    };
+    /// What is ready since the last call.
+    Ready take();
     /// Waits for all stacks.
-    std::vector<event::Stacks> finish();
+    Ready finish();
 
   private:
     struct State;
@@ -51,7 +60,7 @@ class Unwinding {
     std::deque<Batch> waiting_;
     std::size_t waiting_bytes_ = 0;
     bool busy_ = false, stop_ = false;
-    std::vector<event::Stacks> ready_;
+    Ready ready_;
     std::unique_ptr<State> state_;  ///< of the thread
     std::thread thread_;
 };

@@ -56,6 +56,8 @@ class NoKernel : public Source {
             use(records.ring, records.bytes);
     }
     core::Losses losses() override { return analysis::test::losses(0, updates_ + lost_, lost_).counts; }
+    std::uint64_t lost_samples() override { return lost_samples_; }
+    void copy_less() override { ++copied_less_; }
     std::uint64_t folded_cpus() override { return folded_; }
     std::vector<core::FaultCounts> faults(std::span<const int> tids) override {
         return std::vector<core::FaultCounts>(tids.size(), {updates_, 1});
@@ -89,6 +91,8 @@ class NoKernel : public Source {
     }
     void sleep(std::uint64_t ns) { now_ += ns; }
     void fold() { ++folded_; }
+    void lose_samples() { ++lost_samples_; }
+    int copied_less() const { return copied_less_; }
     /// The process has matched by an exec whose records are still in the ring.
     void match(int host_tgid) { matched_ = host_tgid; }
     /// The record of the exec is lost.
@@ -111,6 +115,8 @@ class NoKernel : public Source {
     std::vector<std::string> missing_;
     std::uint64_t now_ = kStart;
     std::uint64_t updates_ = 0, lost_ = 0, folded_ = 0;
+    std::uint64_t lost_samples_ = 0;
+    int copied_less_ = 0;
     bool refuses_ = false;
     std::uint64_t mm_ = analysis::test::kMm, started_ns_ = 0;
     std::set<std::pair<int, std::uint64_t>> traced_;
@@ -150,6 +156,7 @@ class TracerTest : public testing::Test {
         auto kernel = std::make_unique<NoKernel>();
         kernel_ = kernel.get();
         Tracer::Options options;
+        options.samples.period = 64;
         options.observer = &kept_;
         tracer_.emplace(Tracer::over(std::move(kernel), options));
     }
@@ -209,6 +216,19 @@ TEST_F(TracerTest, RecordsWhatReplaysAsItWasReported) {
     EXPECT_EQ(reported_.size(), 6U);
     EXPECT_NE(reported_.at(2).find("\"lost\":3,"), std::string::npos) << reported_.at(2);
     EXPECT_EQ(replay_lines(file()), reported_);
+}
+
+TEST_F(TracerTest, CopiesLessOfStacksOnceForEachLossOfSamples) {
+    ASSERT_TRUE(tracer_->attach(kPid));
+    round();
+    EXPECT_EQ(kernel_->copied_less(), 0);
+    kernel_->lose_samples();
+    round();
+    round();
+    EXPECT_EQ(kernel_->copied_less(), 1);
+    kernel_->lose_samples();
+    round();
+    EXPECT_EQ(kernel_->copied_less(), 2);
 }
 
 TEST_F(TracerTest, SaysOnceThatAProcessHasNoTicksAsItCannotBeRead) {
