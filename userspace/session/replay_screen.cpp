@@ -211,7 +211,8 @@ class Player : public analysis::TraceObserver {
             speed_ == reported_.speed)
             return;
         reported_ = playback;
-        if (stacks_ && !ticks->empty()) post_stacks(*screen_, *stacks_);
+        if (stacks_ && (!ticks->empty() || t_ns_ >= end_ns_))
+            post_stacks(*screen_, *stacks_);  // some come after the last tick
         screen_->post([playback, ticks](terminal::Shown &shown) {
             shown.live->take(playback);
             for (core::Tick &tick : *ticks)
