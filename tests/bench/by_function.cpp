@@ -19,7 +19,7 @@ void keep_frame() {
     asm volatile("" ::: "memory");
 }
 
-void touch(char *memory, std::size_t bytes) {
+inline __attribute__((always_inline)) void touch(char *memory, std::size_t bytes) {
     for (std::size_t at = 0; at < bytes; at += kPage)
         static_cast<volatile char *>(memory)[at] = 1;
 }

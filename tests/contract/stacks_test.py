@@ -48,15 +48,22 @@ def amounts(rows):
             yield row['pages'] - (reported.pop((*thread, row['member']), 0) if row['type'] == 'flush' else 0)
 
 
-def program():
-    path = Path(contract.binary).parent / 'tests/bench/by_function'
+def program(name='by_function'):
+    path = Path(contract.binary).parent / 'tests/bench' / name
     if not path.exists():
-        raise unittest.SkipTest('tests/bench/by_function is not built here')
+        raise unittest.SkipTest(f'tests/bench/{name} is not built here')
     return str(path)
 
 
-def pprof_sums(test, file):
-    """The sums of the values of a profile, decoded by protoc."""
+def line_of(text):
+    """The number of the only line of by_function.cpp that contains it."""
+    lines = (contract.ROOT / 'tests/bench/by_function.cpp').read_text().splitlines()
+    (number,) = [i + 1 for i, line in enumerate(lines) if text in line]
+    return number
+
+
+def pprof_text(test, file):
+    """The profile, decoded by protoc, and its table of strings."""
     if not shutil.which('protoc'):
         raise unittest.SkipTest('there is no protoc')
     here, out = Path(__file__).parent, file + '.pb'
@@ -64,11 +71,16 @@ def pprof_sums(test, file):
     with open(out, 'rb') as profile:
         text = subprocess.run(['protoc', f'--proto_path={here}', '--decode=profile.Profile', here / 'profile.proto'], stdin=profile,
                               capture_output=True, check=True).stdout.decode()
-    strings = re.findall(r'^string_table: "(.*)"$', text, re.M)
+    test.assertNotRegex(text, r'(?m)^ *\d+:')  # a field that the .proto does not have
+    return text, re.findall(r'^string_table: "(.*)"$', text, re.M)
+
+
+def pprof_sums(test, file):
+    """The sums of the values of a profile."""
+    text, strings = pprof_text(test, file)
     test.assertEqual(strings[0], '')
     types = re.findall(r'^sample_type {\n  type: (\d+)\n  unit: (\d+)\n}', text, re.M)
     test.assertEqual([(strings[int(kind)], strings[int(unit)]) for kind, unit in types], [(value, 'bytes') for value in VALUES])
-    test.assertNotRegex(text, r'(?m)^ *\d+:')  # a field that the .proto does not have
     locations = set(re.findall(r'^location {\n  id: (\d+)', text, re.M))
     samples = re.findall(r'^sample {\n(.*?)^}', text, re.M | re.S)
     for sample in samples:
@@ -235,6 +247,34 @@ class ByFunction(TracingTest):
         came = sum(stack['came'] for stack in document['stacks'] if stack['reason'] == 'mmap')
         self.assertAlmostEqual(came, pages, delta=document['sampling']['lost'])
         self.assertTrue(all(stack['resident_min'] == 0 for stack in document['stacks'] if stack['reason'] == 'mmap'))
+
+    def test_inlined_functions_and_lines(self):
+        """`touch` is inlined into the functions that touch."""
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+            file = os.path.join(directory, 'file')
+            ran = rsslag('record', '-o', file, '--ring', '8M', '--stacks=8', '--', program('by_line'), '4')
+            self.assertEqual(ran.status, 0, ran)
+            document = json.loads(self.ran('report', '--json', file))
+            assert_valid(self, 'report', document)
+            by_file = self.ran('report', '--stacks', '--by', 'file', file)
+            self.assertIn('touch_sixty', self.ran('report', '--stacks', file))
+            pprof, strings = pprof_text(self, file)
+        stacks = [stack['frames'] for stack in document['stacks'] if any(frame['function'] == 'touch_sixty' for frame in stack['frames'])]
+        self.assertTrue(stacks)
+        for touch, sixty, here, main, *_ in stacks:
+            self.assertRegex(touch['function'], 'touch')
+            self.assertEqual([frame['function'] for frame in (sixty, here, main)], ['touch_sixty', 'touch_and_drop_here', 'main'])
+            self.assertEqual([frame['inlined'] for frame in (touch, sixty, here, main)], [True, False, True, False])
+            for frame in (touch, sixty, here, main):
+                self.assertTrue(frame['file'].endswith('tests/bench/by_function.cpp'), frame)
+            self.assertIn(touch['line'] - line_of('for (std::size_t at = 0; at < bytes'), (0, 1))
+            self.assertEqual(sixty['line'], line_of('touch(memory, 6 * tenth)'))
+            self.assertEqual(here['line'], line_of('    touch_sixty(memory + 4 * tenth, tenth);'))
+            self.assertEqual((touch['offset'], here['offset']), (sixty['offset'], main['offset']))
+        self.assertRegex(by_file, r'\n *[\d,]+ .*tests/bench/by_function.cpp\n')
+        files = {strings[int(name)] for name in re.findall(r'(?m)^  filename: (\d+)$', pprof)}
+        self.assertTrue(any(name.endswith('tests/bench/by_function.cpp') for name in files), files)
+        self.assertRegex(pprof, r'(?m)^    line: %d$' % line_of('touch(memory, 6 * tenth)'))
 
     def test_what_is_still_resident(self):
         """The pages that the last walk finds are those of the functions whose pages nobody dropped."""

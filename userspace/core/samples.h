@@ -84,6 +84,9 @@ struct StackFrame {
     std::string file;      ///< raw bytes: the path of the mapping, "[vdso]"; empty: no file
     BuildId build_id{};
     std::uint64_t address = 0;  ///< within the instruction; in the file, without the load bias, if there is a file
+    std::string source{};       ///< raw bytes: the path of the source file; empty: unknown
+    std::uint32_t line = 0;     ///< in the source file; 0: unknown
+    bool inlined = false;       ///< into the function of the next frame
     friend auto operator<=>(const StackFrame &, const StackFrame &) = default;
 };
 

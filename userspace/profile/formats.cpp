@@ -115,7 +115,9 @@ std::string speedscope(const Profile &profile, const exporters::Facts &facts) {
     ordered_json frames = ordered_json::array();
     for (const core::StackFrame &frame : profile.frames) {
         ordered_json one{{"name", core::printable(name_of(frame))}};
-        if (!frame.file.empty()) one["file"] = core::printable(frame.file);
+        const std::string &file = frame.source.empty() ? frame.file : frame.source;
+        if (!file.empty()) one["file"] = core::printable(file);
+        if (frame.line > 0) one["line"] = frame.line;
         frames.push_back(std::move(one));
     }
     Profile all = profile;

@@ -52,6 +52,7 @@ class Lines {
 
 std::string key_of(const core::StackFrame &frame, By by) {
     if (by == By::Function) return name_of(frame);
+    if (by == By::File && !frame.source.empty()) return frame.source;
     return frame.file.empty() ? "(unknown)" : frame.file;
 }
 
@@ -126,6 +127,7 @@ void flatten(const Node &root, std::vector<Line> &lines) {
 By by_of(std::string_view what) {
     if (what == "thread") return By::Thread;
     if (what == "reason") return By::Reason;
+    if (what == "file") return By::File;
     return what == "function" ? By::Function : By::Module;
 }
 

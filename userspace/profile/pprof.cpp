@@ -81,19 +81,20 @@ class Pprof {
         }
         return found->second;
     }
-    std::uint64_t function(const std::string &name) {
-        const auto [found, is_new] = functions_.try_emplace(name, functions_.size() + 1);
+    std::uint64_t function(const std::string &name, const std::string &source) {
+        const auto [found, is_new] = functions_.try_emplace({name, source}, functions_.size() + 1);
         if (is_new) {
             pbf_writer function(out_, field::kFunction);
             function.add_uint64(field::kId, found->second);
             function.add_int64(field::kName, strings_.number(name));
             function.add_int64(field::kSystemName, strings_.number(name));
+            if (!source.empty()) function.add_int64(field::kSourceFile, strings_.number(source));
         }
         return found->second;
     }
     void put_location(std::uint64_t number, const core::StackFrame &frame) {
         const std::uint64_t in_mapping = frame.file.empty() ? 0 : mapping(frame);
-        const std::uint64_t in_function = frame.function.empty() ? 0 : function(frame.function);
+        const std::uint64_t in_function = frame.function.empty() ? 0 : function(frame.function, frame.source);
         pbf_writer location(out_, field::kLocation);
         location.add_uint64(field::kId, number);
         if (in_mapping > 0) location.add_uint64(field::kMappingId, in_mapping);
@@ -101,6 +102,7 @@ class Pprof {
         if (in_function > 0) {
             pbf_writer line(location, field::kLine);
             line.add_uint64(field::kFunctionId, in_function);
+            if (frame.line > 0) line.add_int64(field::kLineNumber, frame.line);
         }
     }
     void put_sample(const Profile &profile, int pid, int tid, const std::vector<std::uint32_t> &frames,
@@ -128,7 +130,7 @@ class Pprof {
     core::PageSize page_size_;
     Strings strings_;
     std::map<std::pair<std::string, core::BuildId>, std::uint64_t> mappings_;
-    std::map<std::string, std::uint64_t> functions_;
+    std::map<std::pair<std::string, std::string>, std::uint64_t> functions_;  ///< by name and source file
     std::string bytes_;
     pbf_writer out_{bytes_};
 };

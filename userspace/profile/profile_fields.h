@@ -46,8 +46,10 @@ inline constexpr Tag kAddress = 3;
 inline constexpr Tag kLine = 4;
 inline constexpr Tag kName = 2;
 inline constexpr Tag kSystemName = 3;
+inline constexpr Tag kSourceFile = 4;
 
 // Line
 inline constexpr Tag kFunctionId = 1;
+inline constexpr Tag kLineNumber = 2;
 
 }  // namespace rsslag::profile::field

@@ -21,6 +21,10 @@ std::uint64_t sum(std::uint64_t before, std::int64_t more) {
     return before + static_cast<std::uint64_t>(more);
 }
 
+bool has_source(const StackFrame &frame) {
+    return !frame.source.empty() || frame.line != 0 || frame.inlined;
+}
+
 std::string bytes_of(const core::BuildId &id) {
     return {id.bytes.begin(), id.bytes.begin() + id.size};
 }
@@ -90,6 +94,12 @@ void put_stacks(Bytes &out, const event::Stacks &event) {
     put(body, event.of.size());
     for (const std::uint32_t stack : event.of)
         put(body, stack);
+    if (std::any_of(event.frames.begin(), event.frames.end(), has_source)) {
+        for (const StackFrame &frame : event.frames) {
+            put(body, names.number_of(frame.source));
+            put(body, std::uint64_t{frame.line} << 1 | std::uint64_t{frame.inlined});
+        }
+    }
     put(out, event.first);
     put(out, event.lost);
     names.put_all(out);
@@ -129,6 +139,13 @@ event::Stacks read_stacks(ByteReader &in) {
         const std::uint64_t stack = in.number();
         if (stack >= event.stacks.size()) in.fail();
         event.of.push_back(static_cast<std::uint32_t>(stack));
+    }
+    if (in.at_end()) return event;
+    for (StackFrame &frame : event.frames) {
+        frame.source = names.take(in);
+        const std::uint64_t line = in.number();
+        frame.line = static_cast<std::uint32_t>(std::min<std::uint64_t>(line >> 1, UINT32_MAX));
+        frame.inlined = (line & 1) != 0;
     }
     return event;
 }

@@ -37,12 +37,12 @@ ordered_json text_or_null(std::string_view raw) {
 ordered_json frame_json(const core::StackFrame &frame) {
     const std::string build_id = core::hex(frame.build_id);
     return {{"function", text_or_null(frame.function)},
-            {"file", nullptr},
-            {"line", nullptr},
+            {"file", text_or_null(frame.source)},
+            {"line", frame.line == 0 ? ordered_json(nullptr) : ordered_json(frame.line)},
             {"module", text_or_null(frame.file)},
             {"build_id", text_or_null(build_id)},
             {"offset", fmt::format("{:#x}", frame.address)},
-            {"inlined", false}};
+            {"inlined", frame.inlined}};
 }
 
 ordered_json row_json(const StackSum &sum, const core::CallStack *stack, const Profile &profile) {
@@ -79,7 +79,7 @@ std::string stacks_text(const Profile &profile, profile::By by, std::size_t most
     if (profile.unmatched > 0) text += fmt::format("; {} belong to updates of unknown amount", profile.unmatched);
     text += whole_stacks(profile);
     if (!profile.walked) text += "; residency was not checked";
-    constexpr std::array<std::string_view, 4> kHeadings{"FUNCTION", "MODULE", "THREAD", "REASON"};
+    constexpr std::array<std::string_view, 5> kHeadings{"FUNCTION", "FILE", "MODULE", "THREAD", "REASON"};
     const std::string mark(core::approximate_mark(profile.lossy));
     text += fmt::format("\n\n{:>12}{:>12}{:>12}{:>12}{:>12}{:>9}  {}\n", mark + "CAME kB", mark + "WENT kB",
                         mark + "NET kB", "RESIDENT kB", mark + "SELF kB", "SAMPLES",

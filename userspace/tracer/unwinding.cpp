@@ -28,6 +28,8 @@ constexpr std::size_t kMostWaitingSamples = std::size_t{64} << 20;
 constexpr std::size_t kMostEntries = 100'000;
 /// Names of C++ functions may be much longer.
 constexpr std::size_t kMostName = 1000;
+/// So many bytes of names count as an entry: a reader refuses items with more than 32 MiB (recording/names.h).
+constexpr std::size_t kNameBytes = 256;
 
 /// A mapping of code.
 struct CodeRange {
@@ -102,6 +104,7 @@ struct Unwinding::State {
     std::map<int, Copies> copies;  ///< of the current batch, by host TID
     std::size_t batch_bytes = 0;
     const std::size_t most_bytes;
+    std::size_t name_bytes = 0;  ///< of frames that are new in the event
 
     explicit State(std::size_t most) : most_bytes(most) {}
 
@@ -193,10 +196,24 @@ core::CallStack Unwinding::State::unwound(const RawSample &bytes, event::Stacks 
     }
     core::CallStack call;
     call.end = copied == 0 && stack.end == core::StackEnd::Cut ? core::StackEnd::NoCopy : stack.end;
+    const auto put = [&](core::StackFrame &&named) {
+        if (call.frames.size() == core::kMostFrames) {
+            call.end = core::StackEnd::TooDeep;
+            return;
+        }
+        for (std::string *const name : {&named.function, &named.source})
+            if (name->size() > kMostName) name->resize(kMostName);
+        const auto [found, is_new] = frames.try_emplace(named, static_cast<std::uint32_t>(out.frames.size()));
+        if (is_new) {
+            name_bytes += named.function.size() + named.file.size() + named.source.size();
+            out.frames.push_back(std::move(named));
+        }
+        call.frames.push_back(found->second);
+    };
     for (const unwind::Frame &frame : stack.frames) {
         core::StackFrame named;
         named.address = frame.instruction();
-        const CodeRange *const range = range_at(pid, frame.instruction());
+        CodeRange *const range = range_at(pid, frame.instruction());
         if (range == nullptr || (range->code == nullptr && range->file.inode == 0 && !range->file.build_id.known()))
             named.function = jit_function_at(pid, frame.instruction());
         if (range != nullptr) {
@@ -204,14 +221,20 @@ core::CallStack Unwinding::State::unwound(const RawSample &bytes, event::Stacks 
             named.build_id = range->file.build_id;
             if (range->bias) {
                 named.address -= *range->bias;
-                named.function = range->code->function_at(named.address);
                 named.build_id = range->code->build_id();
+                const std::vector<unwind::SourceFrame> &functions = range->code->functions_at(named.address);
+                for (std::size_t i = 0; i < functions.size(); ++i) {
+                    core::StackFrame one = named;
+                    one.function = functions[i].function;
+                    one.source = functions[i].file;
+                    one.line = functions[i].line;
+                    one.inlined = i + 1 < functions.size();
+                    put(std::move(one));
+                }
+                continue;
             }
         }
-        if (named.function.size() > kMostName) named.function.resize(kMostName);
-        const auto [found, is_new] = frames.try_emplace(named, static_cast<std::uint32_t>(out.frames.size()));
-        if (is_new) out.frames.push_back(std::move(named));
-        call.frames.push_back(found->second);
+        put(std::move(named));
     }
     return call;
 }
@@ -245,7 +268,7 @@ std::vector<event::Stacks> Unwinding::State::unwound(Batch batch) {
         apply_until(t_ns);
         core::CallStack stack = unwound(bytes, out, frames);
         const auto [found, is_new] = stacks.try_emplace(stack, static_cast<std::uint32_t>(out.stacks.size()));
-        entries += 1 + (is_new ? 2 * stack.frames.size() : 0);
+        entries += 1 + (is_new ? 2 * stack.frames.size() : 0) + std::exchange(name_bytes, 0) / kNameBytes;
         if (is_new) out.stacks.push_back(std::move(stack));
         out.of.push_back(found->second);
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "code_file.h"
 
-#include <cxxabi.h>
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,7 +13,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 
 #include "elf_handle.h"
@@ -22,32 +20,22 @@
 namespace rsslag::unwind {
 namespace {
 
-struct Free {
-    void operator()(char *text) const { std::free(text); }  // NOLINT(cppcoreguidelines-no-malloc): of __cxa_demangle()
-};
-
 constexpr std::uint64_t kPageBytes = 4096;
-
-/// Rust's older mangling ends with a hash: "::h0123456789abcdef".
-std::string without_hash(std::string name) {
-    constexpr std::size_t kHash = 19;
-    if (name.size() < kHash || !name.substr(name.size() - kHash).starts_with("::h")) return name;
-    const std::string_view digits = std::string_view(name).substr(name.size() - kHash + 3);
-    if (digits.find_first_not_of("0123456789abcdef") == std::string_view::npos) name.resize(name.size() - kHash);
-    return name;
-}
-
-std::string demangled(const std::string &name) {
-    int status = 0;
-    const std::unique_ptr<char, Free> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status));
-    return text == nullptr ? name : without_hash(text.get());
-}
 
 bool is_the_file(const core::Fd &fd, const FileKey &key) {
     struct stat about {};
     if (!fd.open() || fstat(fd.get(), &about) != 0 || !S_ISREG(about.st_mode)) return false;
     if (key.build_id.known()) return build_id_of(fd.get()) == key.build_id;
     return key.inode != 0 && about.st_ino == key.inode;
+}
+
+/// As gdb finds it, and as Debian's packages of debug symbols install it.
+core::Fd debug_file(const std::string &root, const core::BuildId &id) {
+    const std::string digits = core::hex(id);
+    if (digits.size() < 3) return {};
+    core::Fd file =
+        open_in(root, fmt::format("/usr/lib/debug/.build-id/{}/{}.debug", digits.substr(0, 2), digits.substr(2)));
+    return is_the_file(file, {"", id, 0}) ? std::move(file) : core::Fd();
 }
 
 /// rsslag's own vdso is that of all 64-bit processes of the machine.
@@ -85,9 +73,13 @@ core::BuildId build_id_of(int fd) {
     return id;
 }
 
-CodeFile::CodeFile(core::Fd file) {
+CodeFile::CodeFile(core::Fd file, const std::vector<std::string> &roots, std::size_t most_debug_bytes) {
     build_id_ = build_id_of(file.get());
     if (auto elf = procfs::read_elf(file.get())) elf_ = std::move(*elf);
+    debug_ = DebugInfo::open(core::Fd(fcntl(file.get(), F_DUPFD_CLOEXEC, 0)), roots.front(), most_debug_bytes);
+    for (auto root = roots.begin(); !debug_ && root != roots.end(); ++root)
+        if (core::Fd separate = debug_file(*root, build_id_); separate.open())
+            debug_ = DebugInfo::open(std::move(separate), *root, most_debug_bytes);
     if (auto rules = FrameTable::open(std::move(file))) rules_.emplace(std::move(*rules));
 }
 
@@ -100,7 +92,7 @@ std::optional<std::uint64_t> CodeFile::bias(std::uint64_t start, std::uint64_t o
     return std::nullopt;
 }
 
-std::string CodeFile::function_at(std::uint64_t address) const {
+std::string CodeFile::symbol_at(std::uint64_t address) const {
     const auto &symbols = elf_.symbols;
     auto after = std::upper_bound(symbols.begin(), symbols.end(), address,
                                   [](std::uint64_t at, const procfs::ElfPart &symbol) { return at < symbol.address; });
@@ -109,8 +101,22 @@ std::string CodeFile::function_at(std::uint64_t address) const {
     return address - symbol.address < symbol.size ? demangled(symbol.name) : std::string();
 }
 
+const std::vector<SourceFrame> &CodeFile::functions_at(std::uint64_t address) {
+    constexpr std::size_t kMostKept = 1'000'000;
+    if (functions_.size() >= kMostKept) functions_.clear();
+    const auto [entry, is_new] = functions_.try_emplace(address);
+    std::vector<SourceFrame> &functions = entry->second;
+    if (!is_new) return functions;
+    if (debug_) functions = debug_->at(address);
+    if (functions.empty()) functions.emplace_back();
+    // The name that is the same without debug information: "_exit", not "__GI__exit".
+    if (std::string symbol = symbol_at(address); !symbol.empty()) functions.back().function = std::move(symbol);
+    return functions;
+}
+
 CodeFiles::CodeFiles() {
-    if (core::Fd image = vdso(); image.open()) files_[{"[vdso]"}] = std::make_unique<CodeFile>(std::move(image));
+    if (core::Fd image = vdso(); image.open())
+        files_[{"[vdso]"}] = std::make_unique<CodeFile>(std::move(image), std::vector<std::string>{"/"}, 0);
 }
 
 CodeFile *CodeFiles::find(const FileKey &key, pid_t pid) {
@@ -121,10 +127,12 @@ CodeFile *CodeFiles::find(const FileKey &key, pid_t pid) {
     if (!key.path.starts_with('/')) return nullptr;
     const auto [entry, is_new] = files_.try_emplace(key, nullptr);
     if (!is_new) return entry->second.get();
-    for (const std::string &root : {fmt::format("/proc/{}/root", pid), std::string("/")}) {
+    const std::vector<std::string> roots{fmt::format("/proc/{}/root", pid), "/"};
+    for (const std::string &root : roots) {
         core::Fd file = open_in(root, key.path);
         if (!is_the_file(file, key)) continue;
-        entry->second = std::make_unique<CodeFile>(std::move(file));
+        entry->second = std::make_unique<CodeFile>(std::move(file), roots, debug_bytes_left_);
+        debug_bytes_left_ -= entry->second->debug_bytes();
         break;
     }
     return entry->second.get();

@@ -9,11 +9,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/fd.h"
 #include "core/mapping.h"
+#include "debug_info.h"
 #include "frame_rules.h"
 #include "procfs/elf.h"
 
@@ -29,19 +31,27 @@ struct FileKey {
 
 class CodeFile {
   public:
-    /// Takes what it can: a file may lack rules, symbols or both.
-    explicit CodeFile(core::Fd file);
+    /// Takes what it can: a file may lack rules, symbols and debug information. The latter is in the file itself, or in
+    /// a file of its own below one of the directories `roots`. It is not taken if it is larger than `most_debug_bytes`.
+    CodeFile(core::Fd file, const std::vector<std::string> &roots, std::size_t most_debug_bytes);
 
     /// The load bias of a mapping of this file from `start` on at `offset`: an address in memory minus that in the
     /// file. nullopt: no load segment contains the offset.
     std::optional<std::uint64_t> bias(std::uint64_t start, std::uint64_t offset) const;
     FrameTable *rules() { return rules_ ? &*rules_ : nullptr; }
-    /// The demangled name of the function at an address in the file; empty: unknown.
-    std::string function_at(std::uint64_t address) const;
+    /// The functions at an address in the file, the innermost first: one, and those that are inlined into it. Valid
+    /// until the next call.
+    const std::vector<SourceFrame> &functions_at(std::uint64_t address);
     const core::BuildId &build_id() const { return build_id_; }
+    /// As DebugInfo::bytes().
+    std::size_t debug_bytes() const { return debug_ ? debug_->bytes() : 0; }
 
   private:
+    std::string symbol_at(std::uint64_t address) const;
+
     std::optional<FrameTable> rules_;
+    std::optional<DebugInfo> debug_;
+    std::unordered_map<std::uint64_t, std::vector<SourceFrame>> functions_;  ///< those looked up so far
     procfs::ElfFile elf_;
     core::BuildId build_id_;
 };
@@ -56,6 +66,7 @@ class CodeFiles {
 
   private:
     std::map<FileKey, std::unique_ptr<CodeFile>> files_;
+    std::size_t debug_bytes_left_ = std::size_t{256} << 20;
 };
 
 /// Opens a file in the root directory `root`, without leaving it. Does not block if it is a FIFO. `flags`: more of

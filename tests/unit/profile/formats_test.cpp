@@ -41,6 +41,15 @@ TEST(Speedscope, ThreeProfiles) {
     EXPECT_EQ(json["profiles"][2]["weights"], nlohmann::json::parse("[122880]"));
 }
 
+TEST(Speedscope, HasLinesOfSource) {
+    Profile all = profile();
+    all.frames[0].source = "x.c";
+    all.frames[0].line = 7;
+    const auto frames = nlohmann::json::parse(speedscope(all, {}))["shared"]["frames"];
+    EXPECT_EQ(frames[0], nlohmann::json::parse(R"({"name":"touch","file":"x.c","line":7})"));
+    EXPECT_EQ(frames[2], nlohmann::json::parse(R"({"name":"main","file":"/bin/x"})"));
+}
+
 TEST(Perfetto, HasTheHeapsOfEachProcess) {
     const std::string bytes = perfetto_heaps(profile(), {}, 5);
     for (const char *text : {"main", "touch", "[libc.so.6]", "(cut)", "[madvise]", "(no sample)", "lib/libc.so.6",

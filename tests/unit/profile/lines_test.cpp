@@ -43,6 +43,18 @@ TEST(Lines, CountAFunctionOnceForAStack) {
               "(no sample) 0 3 3 1\n");
 }
 
+TEST(Lines, OfAFileWithoutDebugInformationCountForTheModule) {
+    Profile all = parsed();
+    all.frames[0].source = "parse.c";
+    all.frames[1].source = "cache.c";
+    EXPECT_EQ(text(lines(all, By::File)),
+              "/bin/x 256 96 0 2\n"
+              "parse.c 288 0 288 2\n"
+              "cache.c 0 96 96 1\n"
+              "(no stack) 8 0 8 1\n"
+              "(no sample) 0 3 3 1\n");
+}
+
 TEST(Lines, AreOfAProcessOrAThread) {
     EXPECT_EQ(text(lines(parsed(), By::Function, {20, 0})), "(no stack) 8 0 8 1\n");
     EXPECT_EQ(text(lines(parsed(), By::Function, {10, 12})),

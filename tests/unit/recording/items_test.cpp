@@ -251,7 +251,9 @@ TEST(Items, OfSamplesAndStacksComeBack) {
     id.size = 2;
     id.bytes[1] = 0xab;
     event::Stacks stacks{7, {}, {}, {1, 0}, 3};
-    stacks.frames = {{"main", "/bin/x", id, 0x1234}, {"", "", {}, 0x7fff'ffff'0000}};
+    stacks.frames = {{"parse", "/bin/x", id, 0x1234, "x.cpp", 7, true},
+                     {"main", "/bin/x", id, 0x1234, "", 0, false},
+                     {"", "", {}, 0x7fff'ffff'0000}};
     stacks.stacks = {{{0, 1}, core::StackEnd::Outermost}, {{}, core::StackEnd::NoCopy}};
     const auto back = std::get<event::Stacks>(*after(stacks));
     EXPECT_EQ(back.first, 7U);
@@ -259,6 +261,10 @@ TEST(Items, OfSamplesAndStacksComeBack) {
     EXPECT_EQ(back.frames, stacks.frames);
     EXPECT_EQ(back.stacks, stacks.stacks);
     EXPECT_EQ(back.of, stacks.of);
+    stacks.frames.erase(stacks.frames.begin());
+    stacks.frames.push_back({"exit", "/bin/x", id, 0x1300});
+    EXPECT_EQ(std::get<event::Stacks>(*after(stacks)).frames, stacks.frames) << "without debug information";
+    stacks.frames.pop_back();
 
     const event::AbsentPages absent{1'000'000, 4710, 0xffff'8880'1234'5000, 3, 9, {0x7f00'0000'1000, 0x7fff'0000'0000}};
     const auto absent_back = std::get<event::AbsentPages>(*after(absent));

@@ -109,6 +109,14 @@ TEST(Stacks, Json) {
     EXPECT_EQ(stack["frames"][2]["function"], "main");
     EXPECT_EQ(stack["frames"][2]["module"], "/bin/x");
     EXPECT_EQ(stack["frames"][2]["build_id"], nullptr);
+    EXPECT_EQ(stack["frames"][2]["file"], nullptr);
+    EXPECT_EQ(stack["frames"][2]["line"], nullptr);
+    profile::Profile with_source = profile();
+    with_source.frames[0] = {"touch<int>", "/bin/x", {}, 1, "x.cpp", 7, true};
+    const auto inlined = nlohmann::json::parse("{" + stacks_json(with_source) + "}")["stacks"][0]["frames"][0];
+    EXPECT_EQ(inlined["file"], "x.cpp");
+    EXPECT_EQ(inlined["line"], 7);
+    EXPECT_EQ(inlined["inlined"], true);
     EXPECT_EQ(json["stacks"][1]["frames"].size(), 0U);
     EXPECT_EQ(json["stacks"][1]["net"], -3);
     profile::Profile unknown = profile();

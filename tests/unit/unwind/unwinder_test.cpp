@@ -242,14 +242,14 @@ TEST(CodeFile, OutlivesTheContentsOfItsFile) {
     ASSERT_EQ(fstat(own.get(), &about), 0);
     ASSERT_EQ(sendfile(copy.get(), own.get(), nullptr, static_cast<std::size_t>(about.st_size)), about.st_size);
     const core::Fd writer(dup(copy.get()));
-    CodeFile file(std::move(copy));
+    CodeFile file(std::move(copy), {"/"}, 0);
     ASSERT_NE(file.rules(), nullptr);
     ASSERT_EQ(ftruncate(writer.get(), 0), 0);
     const auto code = OwnCode()(reinterpret_cast<std::uint64_t>(&end_of_stack));
     ASSERT_TRUE(code);
     const std::uint64_t address = reinterpret_cast<std::uint64_t>(&end_of_stack) - code->bias;
     EXPECT_NE(file.rules()->at(address), nullptr);
-    EXPECT_NE(file.function_at(address).find("end_of_stack"), std::string::npos);
+    EXPECT_NE(file.functions_at(address).at(0).function.find("end_of_stack"), std::string::npos);
 }
 
 TEST(Expression, OfAPltEntry) {
