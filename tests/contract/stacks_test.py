@@ -148,7 +148,7 @@ class Touching:
         with contract.begun([contract.binary, 'record', *options, '-o', file, '-p', str(self.pid)], stderr=subprocess.DEVNULL,
                             env=contract.environment()) as tracer:
             contract.wait_until(is_traced)
-            yield
+            yield tracer
             tracer.send_signal(signal.SIGINT)
             test.assertEqual(tracer.wait(contract.TIMEOUT), 0)
 
@@ -343,6 +343,67 @@ class ByFunction(TracingTest):
 
 
 ROW = re.compile(r'(?m)^[ ▶>]*([\d,]+) +([\d,]+) +[−\d,]+ +([≥–\d,]+) +[\d,]+ +(\d+) ( *\S+)')
+
+
+def unwinder_of(tracer):
+    """The PID of the process that unwinds for it; None: it has none."""
+    for stat in Path('/proc').glob('[0-9]*/stat'):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            comm, fields = stat.read_text().rsplit(')', 1)
+            if comm.endswith('(rsslag-unwinder') and int(fields.split()[1]) == tracer.pid:
+                return int(stat.parent.name)
+    return None
+
+
+def has_ended(pid):
+    """It may be a zombie whose parent does not wait for it."""
+    try:
+        return Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0] == 'Z'
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+@needs_root
+class ProcessThatUnwinds(TracingTest):
+    """rsslag opens the files of traced processes in a process of its own."""
+    MIB = 1
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        needs_samples()
+
+    def setUp(self):
+        self.held = self.enterContext(Touching(self.MIB))
+        self.file = os.path.join(self.enterContext(tempfile.TemporaryDirectory(prefix='rsslag-contract-')), 'file')
+
+    def test_has_only_the_capabilities_to_read_files(self):
+        ptrace, dac_read_search = 1 << 19, 1 << 2
+        with self.held.traced(self, self.file, '--stacks=1') as tracer:
+            status = Path(f'/proc/{unwinder_of(tracer)}/status').read_text()
+            for capabilities in re.findall(r'(?m)^Cap(?:Prm|Eff|Inh|Amb):\t(\w+)$', status):
+                self.assertEqual(int(capabilities, 16) & ~(ptrace | dac_read_search), 0, status)
+
+    def test_its_death_costs_the_stacks_only(self):
+        with self.held.traced(self, self.file, '--stacks=1', '--ring', '8M') as tracer:
+            unwinder = unwinder_of(tracer)
+            os.kill(unwinder, signal.SIGSEGV)
+            contract.wait_until(lambda: has_ended(unwinder))
+            self.held.touch(self)
+        document = rsslag('report', '--json', self.file).document()
+        self.assertGreaterEqual(sum(stack['came'] for stack in document['stacks']), 10 * ((self.MIB << 20) // PAGE // 10))
+        self.assertEqual({stack['end'] for stack in document['stacks'] if stack['samples']}, {'dropped'})
+
+    def test_it_ends_with_rsslag(self):
+        with self.held.traced(self, self.file, '--stacks=1') as tracer:
+            unwinder = unwinder_of(tracer)
+        self.assertFalse(Path(f'/proc/{unwinder}').exists())
+        with contract.begun([contract.binary, 'record', '--stacks', '-o', self.file + '2', '-p', str(self.held.pid)],
+                            stderr=subprocess.DEVNULL, env=contract.environment()) as tracer:
+            contract.wait_until(lambda: unwinder_of(tracer))
+            unwinder = unwinder_of(tracer)
+            tracer.kill()
+        contract.wait_until(lambda: has_ended(unwinder))
 
 
 def rows(text):

@@ -18,6 +18,14 @@ std::uint64_t clock_ns(clockid_t clock) {
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
+/// 0 if it has ended.
+std::int64_t resident_kb(pid_t pid) {
+    const auto process = procfs::Process::open(pid);
+    if (!process) return 0;
+    const auto statm = process->statm();
+    return statm ? statm->resident.n * (sysconf(_SC_PAGESIZE) / 1024) : 0;
+}
+
 }  // namespace
 
 std::uint64_t monotonic_ns() {
@@ -28,21 +36,25 @@ double cpu_seconds() {
     return static_cast<double>(clock_ns(CLOCK_PROCESS_CPUTIME_ID)) / 1e9;
 }
 
-OwnCostMeter::OwnCostMeter(std::uint64_t first_ns)
-    : wall_ns_(monotonic_ns()), cpu_ns_(clock_ns(CLOCK_PROCESS_CPUTIME_ID)), least_ns_(first_ns) {}
+OwnCostMeter::OwnCostMeter(std::uint64_t first_ns, pid_t helper)
+    : helper_(helper), wall_ns_(monotonic_ns()), cpu_ns_(cpu_ns()), least_ns_(first_ns) {}
+
+std::uint64_t OwnCostMeter::cpu_ns() const {
+    clockid_t clock = 0;
+    const bool helped = helper_ > 0 && clock_getcpuclockid(helper_, &clock) == 0;
+    return clock_ns(CLOCK_PROCESS_CPUTIME_ID) + (helped ? clock_ns(clock) : 0);
+}
 
 core::OwnCost OwnCostMeter::since_last(std::uint64_t bpf_ns, std::uint64_t events) {
     const std::uint64_t wall = monotonic_ns();
-    const std::uint64_t cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    const std::uint64_t cpu = std::max(cpu_ns(), cpu_ns_);  // the helper may have ended
     core::OwnCost cost;
     const std::uint64_t past = std::max(wall - wall_ns_, std::exchange(least_ns_, 0));
     if (past > 0) cost.cpu_percent = 100.0 * static_cast<double>(cpu - cpu_ns_) / static_cast<double>(past);
     if (bpf_ns > bpf_ns_ && events > events_) {
         cost.bpf_ns_per_event = static_cast<double>(bpf_ns - bpf_ns_) / static_cast<double>(events - events_);
     }
-    if (const auto self = procfs::Process::open(getpid())) {
-        if (const auto statm = self->statm()) cost.rss = {statm->resident.n * (sysconf(_SC_PAGESIZE) / 1024)};
-    }
+    cost.rss.n = resident_kb(getpid()) + (helper_ > 0 ? resident_kb(helper_) : 0);
     wall_ns_ = wall;
     cpu_ns_ = cpu;
     bpf_ns_ = bpf_ns;

@@ -137,6 +137,8 @@ core::Result<std::vector<pid_t>> by_pattern(const TargetArguments &arguments) {
             const auto task = process->memory_task();
             if (!task || task->status.real_uid != *uid) continue;
         }
+        const auto stat = process->leader_stat();
+        if (stat && stat->ppid == getpid()) continue;  // a part of rsslag (tracer/unwind_process.h)
         found.push_back(pid);
     }
     return found;

@@ -76,7 +76,8 @@ class Niceness {
 
 class LiveSource final : public Source {
   public:
-    LiveSource(std::unique_ptr<probe::StreamProbe> stream, NameProbes names, system::Snapshotter snapshotter)
+    LiveSource(std::unique_ptr<probe::StreamProbe> stream, NameProbes names, system::Snapshotter snapshotter,
+               pid_t helper)
         : facts_(snapshotter.document()),
           snapshotter_(std::move(snapshotter)),
           stream_(std::move(stream)),
@@ -85,7 +86,9 @@ class LiveSource final : public Source {
           missing_(stream_->missing()),
           drain_(
               stream_->rings(), [this](auto rings) { stream_->drain(rings); }, side_band_reader(side_band_.get()),
-              [this](std::vector<std::byte> &out) { stream_->drain_samples(out); }) {
+              [this](std::vector<std::byte> &out) { stream_->drain_samples(out); }),
+          meter_(kSecond, helper),
+          whole_(0, helper) {
         missing_.insert(missing_.end(), names.missing.begin(), names.missing.end());
     }
 
@@ -191,7 +194,7 @@ class LiveSource final : public Source {
     std::vector<std::string> missing_;
     Drain drain_;                      // declared after what its thread uses
     system::KeptProcesses processes_;  // by host TGID
-    system::OwnCostMeter meter_{kSecond}, whole_;
+    system::OwnCostMeter meter_, whole_;
 };
 
 }  // namespace
@@ -218,8 +221,9 @@ core::Result<std::unique_ptr<Source>> open_live_source(const LiveOptions &option
     readings.traits = &*traits;
     auto snapshotter = system::Snapshotter::open(readings);
     if (!snapshotter) return snapshotter.error();
-    std::unique_ptr<Source> source = std::make_unique<LiveSource>(
-        std::make_unique<probe::StreamProbe>(std::move(*stream)), std::move(names), std::move(*snapshotter));
+    std::unique_ptr<Source> source =
+        std::make_unique<LiveSource>(std::make_unique<probe::StreamProbe>(std::move(*stream)), std::move(names),
+                                     std::move(*snapshotter), options.helper);
     niceness.drain_runs();
     return source;
 }

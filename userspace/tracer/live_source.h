@@ -21,6 +21,7 @@ struct LiveOptions {
     bool dropped = false;                     ///< as SnapshotterOptions::dropped
     std::function<bool()> stop_waiting = {};  ///< as SnapshotterOptions::stop_waiting
     bool command_lines = false;               ///< as SnapshotterOptions::command_lines
+    pid_t helper = 0;                         ///< a process whose cost is rsslag's, too; 0: none
 };
 
 /// Attaches the probes to the running kernel; no process is traced yet. Kind::Unsupported in a build without the

@@ -57,6 +57,11 @@ std::optional<std::uint64_t> inode_of(const std::string &path) {
 
 }  // namespace
 
+/// Of a batch, so that the ring has space for more.
+std::size_t most_sample_bytes(const Tracer::Options &options) {
+    return options.samples.ring_bytes / 2;
+}
+
 event::Faults faults_of(Source &source, std::span<const int> host_tids) {
     const std::vector<core::FaultCounts> counts = source.faults(host_tids);
     event::Faults faults;
@@ -74,9 +79,20 @@ std::vector<int> host_tids(const core::CounterReading &counters) {
     return tids;
 }
 
-Tracer::State::State(std::unique_ptr<Source> kernel, Options chosen)
-    : options(std::move(chosen)), source(std::move(kernel)), analyzer(facts_of(*source), analyzer_options(options)) {
-    if (options.samples.period > 0) unwinding = std::make_unique<Unwinding>(options.samples.ring_bytes / 2);
+Tracer::State::State(std::unique_ptr<Source> kernel, Options chosen, std::optional<UnwindProcess> process)
+    : options(std::move(chosen)),
+      source(std::move(kernel)),
+      analyzer(facts_of(*source), analyzer_options(options)),
+      unwind_process(std::move(process)) {
+    if (options.samples.period == 0) return;
+    if (unwind_process) {
+        unwinding =
+            std::make_unique<Unwinding>([this](const Unwinding::Batch &next) { return unwind_process->unwound(next); });
+    } else {
+        const auto unwinder = std::make_shared<Unwinder>(most_sample_bytes(options));
+        unwinding = std::make_unique<Unwinding>(
+            [unwinder](Unwinding::Batch next) { return unwinder->unwound(std::move(next)); });
+    }
 }
 
 Tracer::Tracer(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -84,6 +100,12 @@ Tracer::~Tracer() = default;
 Tracer::Tracer(Tracer &&) noexcept = default;
 
 core::Result<Tracer> Tracer::open(Options options) {
+    std::optional<UnwindProcess> process;
+    if (options.samples.period > 0) {
+        auto started = UnwindProcess::start(most_sample_bytes(options));
+        if (!started) return started.error();
+        process.emplace(std::move(*started));
+    }
     auto source = open_live_source({.ring_bytes = options.ring_bytes,
                                     .memory_bytes = options.memory_bytes,
                                     .follow = options.follow,
@@ -93,9 +115,10 @@ core::Result<Tracer> Tracer::open(Options options) {
                                     .calibrated = options.calibrated,
                                     .dropped = options.dropped,
                                     .stop_waiting = options.stop_waiting,
-                                    .command_lines = options.for_screen});
+                                    .command_lines = options.for_screen,
+                                    .helper = process ? process->pid() : 0});
     if (!source) return source.error();
-    return over(std::move(*source), std::move(options));
+    return Tracer(std::make_unique<State>(std::move(*source), std::move(options), std::move(process)));
 }
 
 Tracer Tracer::over(std::unique_ptr<Source> source, Options options) {

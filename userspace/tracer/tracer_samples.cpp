@@ -92,7 +92,7 @@ void Tracer::State::unwind(std::span<const core::MappingChange> changes) {
     feed_stacks(unwinding->take());
 }
 
-void Tracer::State::feed_stacks(Unwinding::Ready ready) {
+void Tracer::State::feed_stacks(Unwinding::Result ready) {
     for (event::Stacks &each : ready.stacks)
         feed(std::move(each));
     for (const auto &[tid, copied] : ready.cut)

@@ -17,6 +17,7 @@
 #include "sampled_pages.h"
 #include "system/unreadable.h"
 #include "tracer/tracer.h"
+#include "unwind_process.h"
 #include "unwinding.h"
 
 namespace rsslag::tracer {
@@ -34,7 +35,7 @@ struct WalkPlan {
 };
 
 struct Tracer::State {
-    State(std::unique_ptr<Source> kernel, Options chosen);
+    State(std::unique_ptr<Source> kernel, Options chosen, std::optional<UnwindProcess> process = std::nullopt);
 
     Options options;
     std::unique_ptr<Source> source;
@@ -60,11 +61,12 @@ struct Tracer::State {
     std::vector<core::MappingChange> unmatched;    ///< of processes that a later record may show to be traced
     std::map<int, std::uint64_t> next_listing_ns;  ///< by host TGID
 
-    std::unique_ptr<Unwinding> unwinding;  ///< null: no samples
-    Unwinding::Batch batch;                ///< the next one
-    std::set<int> with_code;               ///< PIDs whose code `unwinding` knows
-    std::uint64_t samples = 0;             ///< taken so far
-    std::uint64_t samples_lost = 0;        ///< until the last batch
+    std::optional<UnwindProcess> unwind_process;  ///< nullopt: of a test
+    std::unique_ptr<Unwinding> unwinding;         ///< null: no samples
+    Unwinding::Batch batch;                       ///< the next one
+    std::set<int> with_code;                      ///< PIDs whose code `unwinding` knows
+    std::uint64_t samples = 0;                    ///< taken so far
+    std::uint64_t samples_lost = 0;               ///< until the last batch
     SampledPages sampled_pages;
 
     /// Passes the event to the recording and to the analyzer.
@@ -78,7 +80,7 @@ struct Tracer::State {
     void take_samples();
     void know_code(const core::MappingListing &listing);
     void unwind(std::span<const core::MappingChange> changes);
-    void feed_stacks(Unwinding::Ready ready);
+    void feed_stacks(Unwinding::Result ready);
     std::uint64_t look_up_pages(const core::GroupView &group, std::uint64_t mm);
     void look_up_all_pages();
     void forget_pages();

@@ -3,285 +3,17 @@
 
 #include <pthread.h>
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstring>
 #include <iterator>
-#include <map>
-#include <optional>
-#include <span>
-#include <unordered_map>
 #include <utility>
-
-#include "rsslag/abi.h"
-#include "unwind/code_file.h"
-#include "unwind/perf_map.h"
-#include "unwind/unwinder.h"
 
 namespace rsslag::tracer {
 namespace {
 
 constexpr std::size_t kMostWaitingSamples = std::size_t{64} << 20;
 
-/// Entries of one event: a reader of a recording refuses items with many more (recording/bytes.h).
-constexpr std::size_t kMostEntries = 100'000;
-/// Names of C++ functions may be much longer.
-constexpr std::size_t kMostName = 1000;
-/// So many bytes of names count as an entry: a reader refuses items with more than 32 MiB (recording/names.h).
-constexpr std::size_t kNameBytes = 256;
-
-/// A mapping of code.
-struct CodeRange {
-    std::uint64_t end = 0, offset = 0;
-    unwind::FileKey file;
-    bool looked_up = false;
-    unwind::CodeFile *code = nullptr;
-    std::optional<std::uint64_t> bias;
-};
-using CodeMap = std::map<std::uint64_t, CodeRange>;  ///< by start
-
-/// The registers of struct pt_regs by DWARF's numbers; from r15 to rdi.
-constexpr std::array<std::size_t, 15> kDwarf{15, 14, 13, 12, 6, 3, 11, 10, 9, 8, 0, 2, 1, 4, 5};
-constexpr std::size_t kIp = 16, kSp = 19;  ///< in rsslag_sample.registers
-
-unwind::Registers registers_of(const rsslag_sample &sample) {
-    unwind::Registers registers;
-    for (std::size_t i = 0; i < kDwarf.size(); ++i)
-        registers.set(kDwarf[i], sample.registers[i]);
-    registers.set(unwind::kReturnAddress, sample.registers[kIp]);
-    registers.set(unwind::kStackPointer, sample.registers[kSp]);
-    return registers;
-}
-
-void remove(CodeMap &map, std::uint64_t start, std::uint64_t end) {
-    auto at = map.upper_bound(start);
-    if (at != map.begin() && std::prev(at)->second.end > start) --at;
-    while (at != map.end() && at->first < end) {
-        CodeRange rest = at->second;
-        const std::uint64_t begin = at->first;
-        at = map.erase(at);
-        if (begin < start) {
-            CodeRange before = rest;
-            before.end = start;
-            map.emplace(begin, std::move(before));
-        }
-        if (rest.end > end) {
-            rest.offset += end - begin;
-            rest.bias.reset();
-            rest.looked_up = false;
-            map.emplace(end, std::move(rest));
-        }
-    }
-}
-
-void add(CodeMap &map, const core::MappedRange &range, const core::BuildId &id) {
-    remove(map, range.start, range.end);
-    if ((range.flags & core::MappingExecute) == 0) return;
-    CodeRange code;
-    code.end = range.end;
-    code.offset = range.offset;
-    code.file = {range.name, id, range.inode};
-    map.emplace(range.start, std::move(code));
-}
-
 }  // namespace
 
-struct Unwinding::State {
-    std::unordered_map<int, CodeMap> maps;  ///< by PID
-    unwind::CodeFiles files;
-    /// The code of JITs, by PID. Read once in a batch at most.
-    struct JitNames {
-        unwind::PerfMap names;
-        std::uint64_t batch = 0;
-    };
-    std::unordered_map<int, JitNames> jits;
-    std::uint64_t batches = 0;
-    struct Copies {
-        std::size_t all = 0, cut = 0;
-        std::size_t bytes = 0;  ///< size of the last one that is cut
-    };
-    std::map<int, Copies> copies;  ///< of the current batch, by host TID
-    std::size_t batch_bytes = 0;
-    const std::size_t most_bytes;
-    std::size_t name_bytes = 0;  ///< of frames that are new in the event
-
-    explicit State(std::size_t most) : most_bytes(most) {}
-
-    /// The threads a quarter of whose stacks are cut. Larger copies take more space in the ring, so a few do not
-    /// suffice.
-    Cut take_cut() {
-        constexpr std::size_t kTimes = 4;  // as a rule: core::stack_sizes()
-        Cut cut;
-        std::size_t bytes = std::exchange(batch_bytes, 0);
-        for (const auto &[tid, of_thread] : std::exchange(copies, {})) {
-            if (4 * of_thread.cut < of_thread.all || of_thread.cut == 0) continue;
-            const std::size_t more = of_thread.all * of_thread.bytes * (kTimes - 1);
-            if (bytes + more > most_bytes) continue;
-            bytes += more;
-            cut[tid] = of_thread.bytes;
-        }
-        return cut;
-    }
-
-    void apply(const core::MappingChange &change);
-    void apply(const core::MappingListing &listing);
-    CodeRange *range_at(int pid, std::uint64_t address);
-    std::string jit_function_at(int pid, std::uint64_t address);
-    core::CallStack unwound(const RawSample &bytes, event::Stacks &out,
-                            std::map<core::StackFrame, std::uint32_t> &frames);
-    std::vector<event::Stacks> unwound(Batch batch);
-};
-
-void Unwinding::State::apply(const core::MappingChange &change) {
-    using Kind = core::MappingChange::Kind;
-    CodeMap &map = maps[change.pid];
-    if (change.kind == Kind::Exec) {
-        map.clear();
-        jits.erase(change.pid);
-    }
-    if (change.kind == Kind::Mapped) add(map, change.range, change.build_id);
-    if (change.kind == Kind::Moved) remove(map, change.old_start, change.old_end);
-}
-
-void Unwinding::State::apply(const core::MappingListing &listing) {
-    CodeMap &map = maps[listing.pid];
-    map.clear();
-    for (const core::MappingListing::Entry &entry : listing.entries)
-        add(map, entry.range, {});
-}
-
-CodeRange *Unwinding::State::range_at(int pid, std::uint64_t address) {
-    const auto found = maps.find(pid);
-    if (found == maps.end()) return nullptr;
-    auto at = found->second.upper_bound(address);
-    if (at == found->second.begin() || (--at)->second.end <= address) return nullptr;
-    CodeRange &range = at->second;
-    if (!std::exchange(range.looked_up, true)) {
-        range.code = files.find(range.file, pid);
-        if (range.code != nullptr) range.bias = range.code->bias(at->first, range.offset);
-    }
-    return &range;
-}
-
-/// What was written after the sample may be read with it: a JIT may have put another function at its address since.
-std::string Unwinding::State::jit_function_at(int pid, std::uint64_t address) {
-    auto found = jits.find(pid);
-    if (found == jits.end()) found = jits.emplace(pid, JitNames{unwind::PerfMap::of(pid), 0}).first;
-    if (std::exchange(found->second.batch, batches) != batches) found->second.names.update();
-    return found->second.names.function_at(address);
-}
-
-core::CallStack Unwinding::State::unwound(const RawSample &bytes, event::Stacks &out,
-                                          std::map<core::StackFrame, std::uint32_t> &frames) {
-    rsslag_sample sample{};
-    if (bytes.size() < sizeof(sample)) return {{}, core::StackEnd::Dropped};
-    std::memcpy(&sample, bytes.data(), sizeof(sample));
-    const std::size_t copied = std::min<std::size_t>(sample.copied, bytes.size() - sizeof(sample));
-    const unwind::StackCopy copy{sample.registers[kSp], std::span(bytes).subspan(sizeof(sample), copied)};
-    const int pid = sample.ns_tgid;
-    if (sample.registers[kIp] == 0) return {{}, core::StackEnd::NoCopy};
-    const unwind::Stack stack =
-        unwind::unwind(registers_of(sample), copy, [&](std::uint64_t at) -> std::optional<unwind::Code> {
-            const CodeRange *const range = range_at(pid, at);
-            if (range == nullptr || !range->bias) return std::nullopt;
-            return unwind::Code{range->code->rules(), *range->bias};
-        });
-    Copies &of_thread = copies[sample.tid];
-    of_thread.all++;
-    batch_bytes += bytes.size();
-    if (stack.end == core::StackEnd::Cut && copied + 4096 > sample.bytes) {  // it may lack the rest of its last page
-        of_thread.cut++;
-        of_thread.bytes = sample.bytes;
-    }
-    core::CallStack call;
-    call.end = copied == 0 && stack.end == core::StackEnd::Cut ? core::StackEnd::NoCopy : stack.end;
-    const auto put = [&](core::StackFrame &&named) {
-        if (call.frames.size() == core::kMostFrames) {
-            call.end = core::StackEnd::TooDeep;
-            return;
-        }
-        for (std::string *const name : {&named.function, &named.source})
-            if (name->size() > kMostName) name->resize(kMostName);
-        const auto [found, is_new] = frames.try_emplace(named, static_cast<std::uint32_t>(out.frames.size()));
-        if (is_new) {
-            name_bytes += named.function.size() + named.file.size() + named.source.size();
-            out.frames.push_back(std::move(named));
-        }
-        call.frames.push_back(found->second);
-    };
-    for (const unwind::Frame &frame : stack.frames) {
-        core::StackFrame named;
-        named.address = frame.instruction();
-        CodeRange *const range = range_at(pid, frame.instruction());
-        if (range == nullptr || (range->code == nullptr && range->file.inode == 0 && !range->file.build_id.known()))
-            named.function = jit_function_at(pid, frame.instruction());
-        if (range != nullptr) {
-            named.file = range->file.path;
-            named.build_id = range->file.build_id;
-            if (range->bias) {
-                named.address -= *range->bias;
-                named.build_id = range->code->build_id();
-                const std::vector<unwind::SourceFrame> &functions = range->code->functions_at(named.address);
-                for (std::size_t i = 0; i < functions.size(); ++i) {
-                    core::StackFrame one = named;
-                    one.function = functions[i].function;
-                    one.source = functions[i].file;
-                    one.line = functions[i].line;
-                    one.inlined = i + 1 < functions.size();
-                    put(std::move(one));
-                }
-                continue;
-            }
-        }
-        put(std::move(named));
-    }
-    return call;
-}
-
-std::vector<event::Stacks> Unwinding::State::unwound(Batch batch) {
-    std::vector<event::Stacks> all;
-    std::map<core::StackFrame, std::uint32_t> frames;
-    std::map<core::CallStack, std::uint32_t> stacks;
-    std::size_t entries = kMostEntries;
-    ++batches;
-    for (const core::MappingListing &listing : batch.listings)
-        apply(listing);
-    auto change = batch.changes.begin();
-    const auto apply_until = [&](std::uint64_t t_ns) {
-        for (; change != batch.changes.end() && change->t_ns <= t_ns; ++change)
-            apply(*change);
-    };
-    for (const RawSample &bytes : batch.samples) {
-        if (entries >= kMostEntries) {
-            entries = 0;
-            frames.clear();
-            stacks.clear();
-            const std::uint64_t first = all.empty() ? batch.first : all.back().first + all.back().of.size();
-            all.emplace_back().first = first;
-            all.back().lost = batch.lost;
-        }
-        event::Stacks &out = all.back();
-        std::uint64_t t_ns = 0;
-        if (bytes.size() >= sizeof(rsslag_sample))
-            std::memcpy(&t_ns, bytes.data() + offsetof(rsslag_sample, t_ns), sizeof(t_ns));
-        apply_until(t_ns);
-        core::CallStack stack = unwound(bytes, out, frames);
-        const auto [found, is_new] = stacks.try_emplace(stack, static_cast<std::uint32_t>(out.stacks.size()));
-        entries += 1 + (is_new ? 2 * stack.frames.size() : 0) + std::exchange(name_bytes, 0) / kNameBytes;
-        if (is_new) out.stacks.push_back(std::move(stack));
-        out.of.push_back(found->second);
-    }
-    apply_until(UINT64_MAX);
-    for (const int pid : batch.ended) {
-        maps.erase(pid);
-        jits.erase(pid);
-    }
-    return all;
-}
-
-Unwinding::Unwinding(std::size_t most_bytes)
-    : state_(std::make_unique<State>(most_bytes)), thread_([this] { run(); }) {}
+Unwinding::Unwinding(std::function<Result(Batch)> unwind) : unwind_(std::move(unwind)), thread_([this] { run(); }) {}
 
 Unwinding::~Unwinding() {
     {
@@ -302,12 +34,12 @@ void Unwinding::put(Batch batch) {
     wake_.notify_one();
 }
 
-Unwinding::Ready Unwinding::take() {
+Unwinding::Result Unwinding::take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(ready_, {});
 }
 
-Unwinding::Ready Unwinding::finish() {
+Unwinding::Result Unwinding::finish() {
     std::unique_lock lock(mutex_);
     idle_.wait(lock, [this] { return waiting_.empty() && !busy_; });
     return std::exchange(ready_, {});
@@ -326,12 +58,11 @@ void Unwinding::run() {
         std::size_t bytes = 0;
         for (const RawSample &sample : batch.samples)
             bytes += sample.size();
-        std::vector<event::Stacks> stacks = state_->unwound(std::move(batch));
-        const Cut cut = state_->take_cut();
+        Result result = unwind_(std::move(batch));
         lock.lock();
         waiting_bytes_ -= bytes;
-        std::move(stacks.begin(), stacks.end(), std::back_inserter(ready_.stacks));
-        for (const auto &[tid, copied] : cut)
+        std::move(result.stacks.begin(), result.stacks.end(), std::back_inserter(ready_.stacks));
+        for (const auto &[tid, copied] : result.cut)
             ready_.cut[tid] = copied;
         busy_ = false;
         if (waiting_.empty()) idle_.notify_all();

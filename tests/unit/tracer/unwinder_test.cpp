@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Which threads get larger copies of their stacks.
-#include "tracer/unwinding.h"
+#include "tracer/unwinder.h"
 
 #include <gtest/gtest.h>
 
@@ -28,24 +28,22 @@ RawSample sample_of(int tid, bool cut) {
     return bytes;
 }
 
-Unwinding::Cut cut_of(std::size_t most_bytes, std::initializer_list<RawSample> samples) {
-    Unwinding unwinding(most_bytes);
-    Unwinding::Batch batch;
+Unwinder::Cut cut_of(std::size_t most_bytes, std::initializer_list<RawSample> samples) {
+    Unwinder::Batch batch;
     batch.samples = samples;
-    unwinding.put(std::move(batch));
-    return unwinding.finish().cut;
+    return Unwinder(most_bytes).unwound(std::move(batch)).cut;
 }
 
-TEST(Unwinding, CopiesMoreIfAQuarterOfTheStacksAreCut) {
+TEST(Unwinder, CopiesMoreIfAQuarterOfTheStacksAreCut) {
     constexpr std::size_t kMost = 1 << 20;
     EXPECT_EQ(cut_of(kMost, {sample_of(7, true), sample_of(7, false), sample_of(7, false), sample_of(8, false)}),
-              (Unwinding::Cut{{7, kCopied}}));
+              (Unwinder::Cut{{7, kCopied}}));
     EXPECT_EQ(cut_of(kMost, {sample_of(7, true), sample_of(7, false), sample_of(7, false), sample_of(7, false),
                              sample_of(7, false)}),
-              Unwinding::Cut{});
+              Unwinder::Cut{});
 }
 
-TEST(Unwinding, CopiesMoreIfThereIsSpace) {
+TEST(Unwinder, CopiesMoreIfThereIsSpace) {
     constexpr std::size_t kNow = 2 * (sizeof(rsslag_sample) + kCopied);  // a thread's larger copy has 8 KiB
     const auto cut = [](std::size_t most) { return cut_of(most, {sample_of(7, true), sample_of(8, true)}); };
     EXPECT_EQ(cut(kNow + 6 * kCopied).size(), 2U);

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "core/event.h"
+#include "core/mapping.h"
+
+namespace rsslag::tracer {
+
+/// One rsslag_sample and its stack bytes, as the BPF program sent them.
+using RawSample = std::vector<std::byte>;
+
+/// Turns samples into stacks. Keeps the mappings of code of the traced processes, and opens their files.
+class Unwinder {
+  public:
+    /// `most_bytes`: of the samples of a batch; copies of stacks do not grow beyond it.
+    explicit Unwinder(std::size_t most_bytes);
+    ~Unwinder();
+    Unwinder(const Unwinder &) = delete;
+    Unwinder &operator=(const Unwinder &) = delete;
+
+    /// What has come since the last one.
+    struct Batch {
+        std::uint64_t first = 0;  ///< number of the first sample
+        std::vector<RawSample> samples;
+        std::uint64_t lost = 0;  ///< as event::Stacks
+        std::vector<core::MappingChange> changes;
+        std::vector<core::MappingListing> listings;
+        std::vector<int> ended;  ///< PIDs
+    };
+    /// Threads many of whose stacks are longer than the copy, if there is space for larger copies: by host TID, how
+    /// much was copied.
+    using Cut = std::map<int, std::size_t>;
+    struct Result {
+        std::vector<event::Stacks> stacks;
+        Cut cut;
+    };
+    Result unwound(Batch batch);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace rsslag::tracer
