@@ -80,6 +80,7 @@ struct FrameTable::State {
     std::deque<FrameRules> rules;  ///< of the ranges that were looked up
     std::unordered_map<std::uint64_t, const FrameRules *> by_begin;
     std::unordered_map<std::uint64_t, const FrameRules *> by_address;
+    std::uint64_t entry = 0;
 
     const FrameRules *read(std::uint64_t address);
 };
@@ -99,7 +100,15 @@ core::Result<FrameTable> FrameTable::open(core::Fd file) {
     if (header.e_machine != EM_X86_64) return Error{Kind::Unsupported, "this is not an ELF file of x86-64", 0, ""};
     state->cfi.reset(dwarf_getcfi_elf(state->elf.get()));
     if (state->cfi == nullptr) return Error{Kind::Unsupported, "this file has no .eh_frame", 0, ""};
+    state->entry = header.e_entry;
     return FrameTable(std::move(state));
+}
+
+/// The code at the entry of a dynamic linker has no rules: glibc's _start and _dl_start_user
+/// (sysdeps/x86_64/dl-machine.h) are written in assembly and have 61 bytes.
+bool FrameTable::is_entry(std::uint64_t address) const {
+    constexpr std::uint64_t kBytes = 64;
+    return state_->entry != 0 && address - state_->entry < kBytes;
 }
 
 const FrameRules *FrameTable::State::read(std::uint64_t address) {

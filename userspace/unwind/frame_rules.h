@@ -56,6 +56,9 @@ class FrameTable {
     /// The rules at an address in the file, without the load bias; nullptr: there are none. Valid as long as the table.
     const FrameRules *at(std::uint64_t address);
 
+    /// Whether code at this address, which has no rules, is that which the kernel has started the process with.
+    bool is_entry(std::uint64_t address) const;
+
   private:
     struct State;
     explicit FrameTable(std::unique_ptr<State> state);

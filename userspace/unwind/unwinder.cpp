@@ -90,6 +90,11 @@ Stack unwind(Registers registers, const StackCopy &copy, const CodeAt &code_at) 
         const std::optional<Code> code = code_at(frame.instruction());
         const FrameRules *const rules =
             code && code->rules != nullptr ? code->rules->at(frame.instruction() - code->bias) : nullptr;
+        if (rules == nullptr && code && code->rules != nullptr &&
+            code->rules->is_entry(frame.instruction() - code->bias)) {
+            stack.end = StackEnd::Outermost;
+            return stack;
+        }
         const Step step = rules != nullptr ? by_rules(*rules, registers, copy) : by_frame_pointer(registers, copy);
         if (!step.caller) {
             stack.end = step.end;

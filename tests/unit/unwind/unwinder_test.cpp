@@ -181,6 +181,24 @@ TEST(Unwinder, SaysThatTheCopyWasTooShort) {
     expect_callers(half, stack);
 }
 
+TEST(Unwinder, StopsAtTheEntryOfTheDynamicLinker) {
+    const core::Fd linker(open("/lib64/ld-linux-x86-64.so.2", O_RDONLY | O_CLOEXEC));
+    if (!linker.open()) GTEST_SKIP() << "this system has no ld-linux-x86-64.so.2";
+    Elf64_Ehdr header{};
+    ASSERT_EQ(pread(linker.get(), &header, sizeof(header), 0), static_cast<ssize_t>(sizeof(header)));
+    auto table = FrameTable::open(core::Fd(dup(linker.get())));
+    ASSERT_TRUE(table);
+    constexpr std::uint64_t kBias = 0x7f00'0000'0000, kAfterTheFirstCall = 8;
+    Registers registers;
+    registers.set(kReturnAddress, kBias + header.e_entry + kAfterTheFirstCall);
+    registers.set(kStackPointer, 0x1000);
+    registers.set(kFramePointer, 0);
+    const Stack stack = unwind(registers, {0x1000, {}}, [&](std::uint64_t) { return Code{&*table, kBias}; });
+    EXPECT_EQ(stack.end, StackEnd::Outermost);
+    EXPECT_EQ(stack.frames.size(), 1U);
+    EXPECT_FALSE(table->is_entry(header.e_entry - 1));
+}
+
 /// A stack by hand, in code without rules: frame pointers at 0x1010 and 0x1030.
 struct Framed {
     std::array<std::uint64_t, 8> words{0, 0, 0x1030, 0x2222, 0, 0, 0, 0x3333};
