@@ -50,7 +50,8 @@ bool read_loads(Elf *elf, ElfFile &file) {
         GElf_Phdr header;
         if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) return false;
         if (header.p_type != PT_LOAD) continue;
-        file.loads.push_back({header.p_offset, header.p_vaddr, header.p_filesz, header.p_memsz});
+        file.loads.push_back(
+            {header.p_offset, header.p_vaddr, header.p_filesz, header.p_memsz, (header.p_flags & PF_X) != 0});
     }
     return true;
 }

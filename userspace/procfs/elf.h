@@ -25,6 +25,7 @@ struct ElfPart {
 /// A PT_LOAD program header.
 struct ElfLoad {
     std::uint64_t offset = 0, address = 0, file_size = 0, memory_size = 0;
+    bool executable = false;
 };
 
 struct ElfFile {

@@ -85,6 +85,7 @@ CodeFile::CodeFile(core::Fd file, const std::vector<std::string> &roots, std::si
 
 std::optional<std::uint64_t> CodeFile::bias(std::uint64_t start, std::uint64_t offset) const {
     for (const procfs::ElfLoad &load : elf_.loads) {
+        if (!load.executable) continue;  // it may be in the first page of the next one
         const std::uint64_t begin = load.offset & ~(kPageBytes - 1);
         if (offset >= begin && offset < load.offset + load.file_size)
             return start - offset + load.offset - load.address;

@@ -35,8 +35,8 @@ class CodeFile {
     /// a file of its own below one of the directories `roots`. It is not taken if it is larger than `most_debug_bytes`.
     CodeFile(core::Fd file, const std::vector<std::string> &roots, std::size_t most_debug_bytes);
 
-    /// The load bias of a mapping of this file from `start` on at `offset`: an address in memory minus that in the
-    /// file. nullopt: no load segment contains the offset.
+    /// The load bias of a mapping of this file's code from `start` on at `offset`: an address in memory minus that in
+    /// the file. nullopt: no load segment with code contains the offset.
     std::optional<std::uint64_t> bias(std::uint64_t start, std::uint64_t offset) const;
     FrameTable *rules() { return rules_ ? &*rules_ : nullptr; }
     /// The functions at an address in the file, the innermost first: one, and those that are inlined into it. Valid

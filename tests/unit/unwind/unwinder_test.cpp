@@ -270,6 +270,33 @@ TEST(CodeFile, OutlivesTheContentsOfItsFile) {
     EXPECT_NE(file.functions_at(address).at(0).function.find("end_of_stack"), std::string::npos);
 }
 
+/// lld puts segments into the file without padding, so two of them have a page in common.
+TEST(CodeFile, HasTheBiasOfItsCode) {
+    struct {
+        Elf64_Ehdr header{};
+        std::array<Elf64_Phdr, 2> segments{};
+    } image;
+    std::memcpy(image.header.e_ident, ELFMAG, SELFMAG);
+    image.header.e_ident[EI_CLASS] = ELFCLASS64;
+    image.header.e_ident[EI_DATA] = ELFDATA2LSB;
+    image.header.e_ident[EI_VERSION] = EV_CURRENT;
+    image.header.e_type = ET_DYN;
+    image.header.e_machine = EM_X86_64;
+    image.header.e_version = EV_CURRENT;
+    image.header.e_ehsize = sizeof(Elf64_Ehdr);
+    image.header.e_phoff = sizeof(Elf64_Ehdr);
+    image.header.e_phentsize = sizeof(Elf64_Phdr);
+    image.header.e_phnum = image.segments.size();
+    image.segments[0] = {PT_LOAD, PF_R, 0, 0, 0, 0x2e24, 0x2e24, 0x1000};
+    image.segments[1] = {PT_LOAD, PF_R | PF_X, 0x2e30, 0x3e30, 0x3e30, 0x3000, 0x3000, 0x1000};
+    core::Fd file(memfd_create("lld", MFD_CLOEXEC));
+    ASSERT_EQ(write(file.get(), &image, sizeof(image)), static_cast<ssize_t>(sizeof(image)));
+    ASSERT_EQ(ftruncate(file.get(), 0x6000), 0);
+    const CodeFile code(std::move(file), {"/"}, 0);
+    EXPECT_EQ(code.bias(0x7f0000003000, 0x2000), 0x7f0000000000U);
+    EXPECT_EQ(code.bias(0x7f0000000000, 0), std::nullopt) << "there is no code";
+}
+
 TEST(Expression, OfAPltEntry) {
     // DW_CFA_def_cfa_expression of a PLT: rsp + 8, and 8 more from the second half of the entry on.
     const std::vector<Operation> plt{{0x77, 8, 0}, {0x80, 0, 0}, {0x3f, 0, 0}, {0x1a, 0, 0}, {0x3b, 0, 0},
