@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /* The files of `rsslag mount`: iterators pinned in a bpffs, which produce their text when they are read. They need
  * no daemon and no event stream, and their readers need no capability. Parallel readers are independent: `rss` and
- * `self` keep no state between calls, rss.prom keeps its sums by session (groups.bpf.h). The iterator shows a task
+ * `self` keep no state between calls, rss.prom keeps its sums by session (sessions.bpf.h). The iterator shows a task
  * again if its output did not fit; the task must count only once. */
 #include "vmlinux.h"
 
@@ -107,35 +107,38 @@ int rsslag_self(struct bpf_iter__task *ctx)
     return 0;
 }
 
-/* Sums over the processes with the same name. */
+static __always_inline int begin(struct seq_file *seq, u64 id)
+{
+    struct session *session = take_slot(seq, id);
+
+    if (!session)
+        return 1; /* EAGAIN */
+    fill_session(session);
+    if (session->id)
+        print_some(seq, session, 0);
+    else
+        print_rest(seq, session);
+    unlock_slot(session);
+    return 0;
+}
+
+/* Sums over the processes with the same name. The iterator may also show tasks that have started after the end of the session. */
 SEC("iter/task")
 int rsslag_prom(struct bpf_iter__task *ctx)
 {
     struct seq_file *seq = ctx->meta->seq;
     u64 id = ctx->meta->session_id;
     u64 visit = ctx->meta->seq_num;
+    bool task = ctx->task;
     struct session *session = session_of(id);
 
-    if (session && all_printed(session) && (!ctx->task || session->visit != visit)) {
-        if (!end_session(session, id))
-            overflow(seq);
-        return 0;
-    }
-    if (bpf_map_lookup_elem(&ended, &id))
-        return 0;
-    if (!ctx->task) {
-        if (session)
-            print_rest(seq, session);
-        return 0;
-    }
-    if (!session && visit == 0) {
-        session = begin_session(id);
-        if (session)
-            fill_session(session);
-    }
-    if (session)
+    if (!session)
+        return task && visit == 0 ? begin(seq, id) : 0;
+    if (all_printed(session, visit, task))
+        end_session(session);
+    else if (task)
         print_some(seq, session, visit);
-    if (!session || __sync_fetch_and_add(&session->id, 0) != id)
-        overflow(seq);
+    else
+        print_rest(seq, session);
     return 0;
 }

@@ -123,16 +123,15 @@ static __always_inline void print_some(struct seq_file *seq, struct session *ses
     if (session->visit != visit)
         session->start = session->next;
     session->visit = visit;
-    session->used = bpf_ktime_get_ns();
     it.item = session->start;
     bpf_loop(FAMILIES * (GROUPS + 1), print_item, &it, 0);
     session->next = it.item;
 }
 
-/* To be called at a later task or after the last one, because only then the last output is certain to have fitted. */
-static __always_inline bool all_printed(const struct session *session)
+/* Only at a later task or after the last one, because not before then the last output is certain to have fitted. */
+static __always_inline bool all_printed(const struct session *session, u64 visit, bool task)
 {
-    return session->next >= FAMILIES * (GROUPS + 1);
+    return session->next >= FAMILIES * (GROUPS + 1) && (!task || session->visit != visit);
 }
 
 struct folding {
@@ -177,32 +176,15 @@ static long print_rest_of_family(u32 family, struct printing *it)
     return 0;
 }
 
-/* To be called after the last task, if the tasks were too few to print everything. The output takes less than 24 KiB. The
- * kernel repeats the call if that did not fit behind the output of the last tasks, so `session` keeps its slot and its
- * position. */
+/* To be called after the last task, if the tasks were too few to print everything, and in a spare slot. The output takes less
+ * than 24 KiB. The kernel repeats the call after the last task if that did not fit behind the output of the last
+ * tasks, so `session` keeps its slot and its position. */
 static __always_inline void print_rest(struct seq_file *seq, struct session *session)
 {
     struct printing it = {.seq = seq, .session = session, .item = session->next};
 
     bpf_loop(FAMILIES * (GROUPS + 1), print_item, &it, 0);
     bpf_loop(FAMILIES, print_rest_of_family, &it, 0);
-}
-
-static long write_all(u32 i, struct printing *it)
-{
-    bpf_seq_write(it->seq, it->session->groups, sizeof(it->session->groups));
-    return 0;
-}
-
-/* Writes more than the seq_file's buffer holds with any page size, so that the read fails with E2BIG. */
-static __always_inline void overflow(struct seq_file *seq)
-{
-    struct printing it = {.seq = seq};
-    u32 zero = 0;
-
-    it.session = bpf_map_lookup_elem(&sessions, &zero);
-    if (it.session)
-        bpf_loop(32, write_all, &it, 0);
 }
 
 #endif

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """rsslag mount: files that show any user the exact RSS, without a daemon, and what umount leaves."""
 import contextlib
-import errno
 import grp
 import json
 import mmap
@@ -21,6 +20,7 @@ from contract import (LONG, NOBODY, Children, Crowd, Held, TracingTest, as_nobod
 
 PAGE_KB = os.sysconf('SC_PAGESIZE') // 1024
 FILES = ('rss', 'rss.prom', 'self')
+RESIDENT = 'rsslag_process_resident_memory_bytes'
 PRELOADED = {'maps.debug', 'progs.debug'}  # files of the kernel module bpf_preload: in every bpffs, readable by root alone
 HEADER = 'pid uid file anon shmem swap rss cached lag threads comm'
 WORKLOADS = ('classic', 'few-pages', 'per-cpu', 'single', 'half-gone', 'leader-gone', 'shared-anon', 'memfd', 'sysv',
@@ -107,7 +107,7 @@ def value(samples, metric, **labels):
 
 
 def resident_kb(samples, comm):
-    return value(samples, 'rsslag_process_resident_memory_bytes', comm=comm) // 1024
+    return value(samples, RESIDENT, comm=comm) // 1024
 
 
 def rollup_kb(pid):
@@ -335,6 +335,27 @@ with open(sys.argv[1], 'rb', buffering=0) as file:
     sys.stdout.write((text + file.read()).decode())
 '''
 
+# Keeps more files open, each after one byte, than there are slots. Prints what one more reader and the last of them get, and what a
+# reader gets after all are closed.
+CROWDED = r'''
+import ctypes, os, signal, sys
+ready, done = os.pipe()
+names, files = map(int, sys.argv[2:])
+for number in range(names):
+    if os.fork() == 0:
+        ctypes.CDLL(None).prctl(15, b'rsslag-q%d' % number)
+        os.write(done, b'1')
+        while True: signal.pause()
+left = names
+while left: left -= len(os.read(ready, left))
+opened = [open(sys.argv[1], 'rb', buffering=0) for _ in range(files)]
+begun = [file.read(1) for file in opened]
+texts = [open(sys.argv[1], 'rb', buffering=0).read(), begun[-1] + opened[-1].read()]
+for file in opened: file.close()
+texts.append(open(sys.argv[1], 'rb', buffering=0).read())
+sys.stdout.write('end\n'.join(text.decode() for text in texts))
+'''
+
 
 class Self(MountTest):
     KEYS = HEADER.split()[:-1] + ['foreign', 'moved', 'comm']
@@ -442,20 +463,23 @@ class Readers(MountTest):
 
     def test_a_thousand_that_give_up_midway(self):
         with Children([b'rsslag-after']) as (pid,):
-            for number in range(1000 if LONG else 300):
+            for number in range(1000 if LONG else 400):
                 self.begin(FILES[number % 3]).close()
             self.assertIn(pid, self.rows())
             for text in self.in_parallel(20, 'rss.prom'):
                 self.assertEqual(value(samples_of(text), 'rsslag_processes', comm='rsslag-after'), 1)
 
-    def read_while_tasks_end(self, names, survivors):
-        """In a PID namespace, where no kernel threads are visited."""
-        done = subprocess.run(['unshare', '-pf', '--kill-child', '--mount-proc', interpreter(), '-c', ENDING, self.directory / 'rss.prom',
-                               str(names), str(survivors)], capture_output=True, check=False, text=True, env=environment(), timeout=contract.TIMEOUT)
+    def apart(self, program, *arguments):
+        """In a PID namespace, where no kernel threads and no other processes are visited. Returns the output."""
+        done = subprocess.run(['unshare', '-pf', '--kill-child', '--mount-proc', interpreter(), '-c', program, self.directory / 'rss.prom',
+                                 *map(str, arguments)], capture_output=True, check=False, text=True, env=environment(), timeout=contract.TIMEOUT)
         if done.stderr.startswith('unshare: '):
             self.skipTest(done.stderr)
         self.assertEqual((done.returncode, done.stderr), (0, ''))
-        return samples_of(done.stdout)
+        return done.stdout
+
+    def read_while_tasks_end(self, names, survivors):
+        return samples_of(self.apart(ENDING, names, survivors))
 
     def test_tasks_that_end_while_a_reader_waits(self):
         samples = self.read_while_tasks_end(60, 15)
@@ -473,33 +497,32 @@ class Readers(MountTest):
         of_one = max(resident_kb(samples, f'rsslag-q{number}') for number in shown)
         self.assertAlmostEqual(resident_kb(samples, 'other') / (names + 1 - len(shown)), of_one, delta=of_one / 4)
 
-    def test_who_is_overtaken_by_many_fails_and_is_not_cut_short(self):
-        with Children([b'rsslag-slow%d' % number for number in range(60)]):
-            patient, overtaken = self.begin('rss.prom'), self.begin('rss.prom')
-            begun = [self.begin('rss.prom') for _ in range(100)]
-            samples = samples_of('#' + patient.read(1 << 20).decode() + self.rest(patient))
-            for number in range(60):
-                self.assertEqual(value(samples, 'rsslag_processes', comm=f'rsslag-slow{number}'), 1)
-            begun += [self.begin('rss.prom') for _ in range(100)]
-            with self.assertRaises(OSError) as failed:
-                self.rest(overtaken)
-            self.assertEqual(failed.exception.errno, errno.E2BIG)
-            for file in (*begun, patient, overtaken):
-                file.close()
-
-    def test_a_reader_that_goes_on_is_not_overtaken(self):
-        names = 120
-        with Children([b'rsslag-slow%d' % number for number in range(names)]), self.begin('rss.prom') as slow:
-            text, begun = '#', []
-            for _ in range(4):
-                for _ in range(2):  # the first one returns what the file has buffered
-                    text += slow.read(1 << 14).decode()
-                begun += [self.begin('rss.prom') for _ in range(100)]
-            samples = samples_of(text + self.rest(slow))
-            for number in range(names):
-                self.assertEqual(value(samples, 'rsslag_processes', comm=f'rsslag-slow{number}'), 1)
+    def test_an_idle_reader_keeps_its_text_while_many_others_read(self):
+        with Children([b'rsslag-slow%d' % number for number in range(60)]), self.begin('rss.prom') as idle:
+            begun = [self.begin('rss.prom') for _ in range(200)]
+            for _ in range(100):
+                self.text('rss.prom')
+            samples = samples_of('#' + idle.read(1 << 20).decode() + self.rest(idle))
             for file in begun:
                 file.close()
+        for number in range(60):
+            self.assertEqual(value(samples, 'rsslag_processes', comm=f'rsslag-slow{number}'), 1)
+
+    def test_more_idle_readers_than_slots(self):
+        """Those without a slot get a text that fits into one read."""
+        names = 60
+        texts = self.apart(CROWDED, names, 130).split('end\n')
+        one_more, last, after = map(samples_of, texts)
+        for number in range(names):
+            self.assertEqual(value(after, 'rsslag_processes', comm=f'rsslag-q{number}'), 1)
+        for samples, text in ((one_more, texts[0]), (last, texts[1])):
+            self.assertLess(len(text), 1 << 15)
+            for metric in ('rsslag_processes', 'rsslag_threads'):
+                self.assertEqual(value(samples, metric), names + 1, metric)
+                self.assertGreater(value(samples, metric, comm='other'), 0)
+            self.assertTrue(any(resident_kb(samples, f'rsslag-q{number}') for number in range(names)))
+            grown = value(samples, RESIDENT) - value(after, RESIDENT)  # by what the reader itself took
+            self.assertLess(abs(grown), resident_kb(after, 'rsslag-q0') * 512)
 
     def test_completed_readings_take_no_slot_of_others(self):
         with Children([b'rsslag-slow%d' % number for number in range(60)]), self.begin('rss.prom') as patient:
