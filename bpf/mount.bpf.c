@@ -134,7 +134,7 @@ int rsslag_prom(struct bpf_iter__task *ctx)
 
     if (!session)
         return task && visit == 0 ? begin(seq, id) : 0;
-    if (all_printed(session, visit, task))
+    if (all_printed(session, visit, task) || rest_is_printed(seq))
         end_session(session);
     else if (task)
         print_some(seq, session, visit);

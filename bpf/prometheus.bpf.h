@@ -187,4 +187,12 @@ static __always_inline void print_rest(struct seq_file *seq, struct session *ses
     bpf_loop(FAMILIES, print_rest_of_family, &it, 0);
 }
 
+/* The iterator may show tasks that have started since. */
+static __always_inline bool rest_is_printed(struct seq_file *seq)
+{
+    struct bpf_iter_priv_data *iterator = iterator_of((struct seq_file___session *)seq);
+
+    return BPF_CORE_READ(iterator, done_stop);
+}
+
 #endif

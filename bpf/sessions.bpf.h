@@ -85,6 +85,7 @@ struct file___ref {
 /* kernel/bpf/bpf_iter.c */
 struct bpf_iter_priv_data {
     u64 session_id;
+    bool done_stop; /* the output of the call after the last task has fitted */
     u8 target_private[0];
 };
 
