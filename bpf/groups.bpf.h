@@ -102,10 +102,49 @@ static __noinline u32 holder_of(struct session *session, u64 mm, u32 group)
     return NO_GROUP;
 }
 
+/* The kernel's list of processes in the order of their start, as in for_each_process (include/linux/sched/signal.h). It
+ * starts at init_task, the ancestor of all, which never leaves the list and has no mm. */
+struct process_list {
+    u64 next;
+    u64 first;
+};
+
+struct ancestry {
+    u64 task;
+};
+
+static long find_first(u32 i, struct ancestry *ancestry)
+{
+    struct task_struct *task = (void *)ancestry->task;
+
+    if (!task || !BPF_CORE_READ(task, pid))
+        return 1;
+    ancestry->task = (u64)BPF_CORE_READ(task, real_parent);
+    return 0;
+}
+
+static __always_inline struct process_list all_processes(void)
+{
+    struct ancestry ancestry = {.task = (u64)bpf_get_current_task()};
+
+    bpf_loop(EXACT_RSS_MANY, find_first, &ancestry, 0);
+    return (struct process_list){.next = ancestry.task, .first = ancestry.task};
+}
+
+/* Returns NULL after the last one. */
+static __always_inline struct task_struct *next_leader(struct process_list *list, bool first)
+{
+    struct task_struct *leader = (void *)list->next;
+
+    if (!leader || (!first && list->next == list->first))
+        return 0;
+    list->next = (u64)BPF_CORE_READ(leader, tasks.next) - bpf_core_field_offset(struct task_struct, tasks);
+    return leader;
+}
+
 struct process_walk {
     struct session *session;
-    u64 task;
-    u64 first;
+    struct process_list list;
 };
 
 static __always_inline void add_cached(struct group *group, const struct exact_rss *rss)
@@ -113,10 +152,8 @@ static __always_inline void add_cached(struct group *group, const struct exact_r
     EXACT_RSS_EACH(m, group->cached[m] += rss->cached[m]);
 }
 
-static __always_inline void add_to_group(struct group *group, const struct process *process)
+static __always_inline void add_to_group(struct group *group, const struct exact_rss *rss)
 {
-    const struct exact_rss *rss = &process->rss;
-
     group->inexact += rss->foreign | rss->moved;
     EXACT_RSS_EACH(m, group->flushed[m] += rss->flushed[m]);
     add_cached(group, rss);
@@ -134,14 +171,13 @@ static __always_inline void count_in_group(struct group *group, struct task_stru
  * the caches of the other processes' threads are added to that group. */
 static long add_process(u32 i, struct process_walk *walk)
 {
-    struct task_struct *leader = (void *)walk->task;
+    struct task_struct *leader = next_leader(&walk->list, i == 0);
     struct session *session = walk->session;
     u32 of, holder = NO_GROUP;
     struct group *group;
 
-    if (!leader || (i && walk->task == walk->first))
+    if (!leader)
         return 1;
-    walk->task = (u64)BPF_CORE_READ(leader, tasks.next) - bpf_core_field_offset(struct task_struct, tasks);
     if (!read_process(leader, &session->process))
         return 0;
     of = group_of(session, leader);
@@ -152,7 +188,7 @@ static long add_process(u32 i, struct process_walk *walk)
     if (session->process.shared)
         holder = holder_of(session, session->process.mm, of);
     if (holder == NO_GROUP) {
-        add_to_group(group, &session->process);
+        add_to_group(group, &session->process.rss);
         return 0;
     }
     group = group_at(session, holder);
@@ -161,29 +197,10 @@ static long add_process(u32 i, struct process_walk *walk)
     return 0;
 }
 
-struct ancestry {
-    u64 task;
-};
-
-static long find_first(u32 i, struct ancestry *ancestry)
-{
-    struct task_struct *task = (void *)ancestry->task;
-
-    if (!task || !BPF_CORE_READ(task, pid))
-        return 1;
-    ancestry->task = (u64)BPF_CORE_READ(task, real_parent);
-    return 0;
-}
-
-/* Adds the processes in the order of their start, like for_each_process (include/linux/sched/signal.h). Starts at
- * init_task, the ancestor of all, which never leaves the list and has no mm. */
 static __always_inline void fill_session(struct session *session)
 {
-    struct ancestry ancestry = {.task = (u64)bpf_get_current_task()};
-    struct process_walk walk = {.session = session};
+    struct process_walk walk = {.session = session, .list = all_processes()};
 
-    bpf_loop(EXACT_RSS_MANY, find_first, &ancestry, 0);
-    walk.task = walk.first = ancestry.task;
     bpf_loop(EXACT_RSS_MANY, add_process, &walk, 0);
 }
 

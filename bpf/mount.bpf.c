@@ -27,6 +27,7 @@ static __always_inline s64 kib(s64 pages)
 }
 
 #include "prometheus.bpf.h"
+#include "other.bpf.h"
 
 static __noinline void print_comm(struct seq_file *seq, struct task_struct *leader)
 {
@@ -107,19 +108,20 @@ int rsslag_self(struct bpf_iter__task *ctx)
     return 0;
 }
 
-static __always_inline int begin(struct seq_file *seq, u64 id)
+static __always_inline void begin(struct seq_file *seq, u64 id)
 {
     struct session *session = take_slot(seq, id);
 
-    if (!session)
-        return 1; /* EAGAIN */
+    if (!session) {
+        print_all_as_other(seq);
+        return;
+    }
     fill_session(session);
     if (session->id)
         print_some(seq, session, 0);
     else
         print_rest(seq, session);
     unlock_slot(session);
-    return 0;
 }
 
 /* Sums over the processes with the same name. The iterator may also show tasks that have started after the end of the session. */
@@ -132,8 +134,11 @@ int rsslag_prom(struct bpf_iter__task *ctx)
     bool task = ctx->task;
     struct session *session = session_of(id);
 
-    if (!session)
-        return task && visit == 0 ? begin(seq, id) : 0;
+    if (!session) {
+        if (task && visit == 0)
+            begin(seq, id);
+        return 0;
+    }
     if (all_printed(session, visit, task) || rest_is_printed(seq))
         end_session(session);
     else if (task)

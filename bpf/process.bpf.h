@@ -7,10 +7,23 @@ struct process {
     struct exact_rss rss;
     s32 pid;     /* in the reader's PID namespace */
     u32 uid;     /* effective, in the initial user namespace */
-    u32 threads; /* as in /proc/PID/status: includes a main thread that ended before the others */
-    u32 shared;  /* the mm has other users: processes, or readers of its /proc files */
+    u32 threads; /* threads_of() */
+    u32 shared;  /* is_shared(): the mm has other users, processes or readers of its /proc files */
     u64 mm;
 };
+
+/* As in /proc/PID/status: includes a main thread that ended before the others. */
+static __always_inline u32 threads_of(struct task_struct *leader)
+{
+    return BPF_CORE_READ(leader, signal, nr_threads);
+}
+
+/* A task leaves signal->live before its mm, so this may be true too often but is never missed. */
+static __always_inline bool is_shared(struct task_struct *leader, struct mm_struct *mm)
+{
+    return (u32)BPF_CORE_READ((struct mm_struct___exact_rss *)mm, mm_users.counter) >
+           (u32)BPF_CORE_READ(leader, signal, live.counter);
+}
 
 /* Returns false if `leader` has no mm, or is not visible in the reader's PID namespace. The verifier may treat
  * `leader` as a number: it is accessed only by probe reads. */
@@ -26,11 +39,9 @@ static __noinline bool read_process(struct task_struct *leader, struct process *
     if (!process->pid || !exact_rss_read(leader, mm, &process->rss))
         return false;
     process->uid = BPF_CORE_READ(leader, real_cred, euid.val);
-    process->threads = BPF_CORE_READ(leader, signal, nr_threads);
+    process->threads = threads_of(leader);
     process->mm = exact_rss_number(mm);
-    /* A task leaves signal->live before its mm, so `shared` may be set too often but is never missing. */
-    process->shared = (u32)BPF_CORE_READ((struct mm_struct___exact_rss *)mm, mm_users.counter) >
-                      (u32)BPF_CORE_READ(leader, signal, live.counter);
+    process->shared = is_shared(leader, mm);
     return true;
 }
 

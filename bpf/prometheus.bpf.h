@@ -78,6 +78,13 @@ static __always_inline u32 print_values_of(struct seq_file *seq, u32 family, con
     }
 }
 
+/* Prints `sum` as `other`, which is always the last group of a family. */
+static __noinline void print_other(struct seq_file *seq, u32 family, const struct group *sum)
+{
+    if (sum->processes)
+        print_values_of(seq, family, "other", sum);
+}
+
 static __noinline u32 print_group(struct seq_file *seq, struct session *session, u32 family, u32 at)
 {
     struct escaping it = {.label = 1};
@@ -157,7 +164,7 @@ static long fold_group(u32 i, struct folding *it)
     return 0;
 }
 
-/* Prints the sum of the groups that the family still lacks as `other`, which is always the last group of a family. */
+/* Prints the sum of the groups that the family still lacks as `other`. */
 static long print_rest_of_family(u32 family, struct printing *it)
 {
     u32 begun = it->item / (GROUPS + 1);
@@ -171,8 +178,7 @@ static long print_rest_of_family(u32 family, struct printing *it)
         print_head(it->seq, family);
     __builtin_memset(&it->session->rest, 0, sizeof(it->session->rest));
     bpf_loop(GROUPS + 1, fold_group, &folding, 0);
-    if (it->session->rest.processes)
-        print_values_of(it->seq, family, "other", &it->session->rest);
+    print_other(it->seq, family, &it->session->rest);
     return 0;
 }
 

@@ -3,7 +3,8 @@
  * first task to its last line, however long the reader waits between two reads. No program runs when a file is closed early, so a
  * reader takes a slot that is free or whose file is closed. If there is none, it takes a spare slot, and the call at
  * its first task prints everything that it will get: some groups, and the others as `other`. A spare slot is free again
- * after that call. So no reader waits for another one, and none gets an error. */
+ * after that call. If there is no spare slot either, that call sums all processes on its stack and prints `other` alone.
+ * So no reader waits for another one, which it may have preempted, and none gets an error. */
 #ifndef RSSLAG_SESSIONS_BPF_H
 #define RSSLAG_SESSIONS_BPF_H
 
@@ -180,7 +181,7 @@ static long try_slot(u32 i, struct claim *claim)
 
 static long try_spare(u32 i, struct claim *claim)
 {
-    u32 slot = SESSIONS + i % SPARE;
+    u32 slot = SESSIONS + i;
     struct session *session = bpf_map_lookup_elem(&sessions, &slot);
 
     if (!session || !lock_slot(session))
@@ -198,8 +199,8 @@ static long clear_group(u32 i, struct session **session)
     return 0;
 }
 
-/* Returns a slot and locks it: that of the new session `id`, or a spare one, which has no id. Waits for a spare one if there
- * is none, as each is locked for the time of one call. Returns NULL if that takes longer than any call could. */
+/* Returns a slot and locks it: that of the new session `id`, or a spare one, which has no id. Returns NULL if there is
+ * none. */
 static __noinline struct session *take_slot(struct seq_file *seq, u64 id)
 {
     struct claim claim = {.slot = SLOTS};
@@ -207,7 +208,7 @@ static __noinline struct session *take_slot(struct seq_file *seq, u64 id)
 
     bpf_loop(SESSIONS, try_slot, &claim, 0);
     if (claim.slot == SLOTS)
-        bpf_loop(EXACT_RSS_MANY, try_spare, &claim, 0);
+        bpf_loop(SPARE, try_spare, &claim, 0);
     session = bpf_map_lookup_elem(&sessions, &claim.slot);
     if (!session)
         return 0;

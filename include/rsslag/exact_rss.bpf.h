@@ -315,21 +315,28 @@ static __always_inline void exact_rss_begin_threads(struct exact_rss_walk *walk,
 /* The most iterations that bpf_loop allows. Each loop ends earlier. */
 #define EXACT_RSS_MANY (1 << 23)
 
+/* As exact_rss_mm(), in the memory of the caller. */
+static __always_inline struct mm_struct *exact_rss_mm_by(struct exact_rss_walk *walk, struct task_struct *task)
+{
+    struct task_struct___exact_rss *of = (void *)task;
+
+    if (BPF_CORE_READ(of, flags) & 0x00200000) /* PF_KTHREAD */
+        return 0;
+    walk->mm = (u64)BPF_CORE_READ(of, mm);
+    if (!walk->mm) {
+        exact_rss_begin_threads(walk, task);
+        bpf_loop(EXACT_RSS_MANY, exact_rss_find_mm, walk, 0);
+    }
+    return (void *)walk->mm;
+}
+
 /* The mm of a task, or of another thread of its group if this one has exited. NULL for kernel threads, even while
  * they use a process's mm, and for zombies. The verifier treats the result as a number: read it with BPF_CORE_READ. */
 static __always_inline struct mm_struct *exact_rss_mm(struct task_struct *task)
 {
-    struct task_struct___exact_rss *of = (void *)task;
     struct exact_rss_walk walk = {};
 
-    if (BPF_CORE_READ(of, flags) & 0x00200000) /* PF_KTHREAD */
-        return 0;
-    walk.mm = (u64)BPF_CORE_READ(of, mm);
-    if (!walk.mm) {
-        exact_rss_begin_threads(&walk, task);
-        bpf_loop(EXACT_RSS_MANY, exact_rss_find_mm, &walk, 0);
-    }
-    return (void *)walk.mm;
+    return exact_rss_mm_by(&walk, task);
 }
 
 static __always_inline bool exact_rss_equal(const s64 *a, const s64 *b)
@@ -370,21 +377,32 @@ struct exact_rss_tries {
     u64 mm;
 };
 
-/* One attempt to read; returns 1, which ends the loop, if no counter changed meanwhile. A flush or a fold changes
- * one. */
-static __attribute__((unused)) long exact_rss_try(u32 i, struct exact_rss_tries *tries)
+static __always_inline void exact_rss_prepare(struct exact_rss_walk *walk, struct mm_struct *mm)
 {
-    struct exact_rss_walk *walk = &tries->walk;
-    struct mm_struct *mm = (void *)tries->mm;
+    if (exact_rss_scheme() != EXACT_RSS_CPU)
+        return;
+    walk->base = exact_rss_percpu_base();
+    exact_rss_counters(walk->counters, mm);
+}
 
+/* One attempt to read. Sets `moved` if a counter changed meanwhile. A flush or a fold changes one. */
+static __always_inline void exact_rss_read_once(struct exact_rss_walk *walk, struct task_struct *task,
+                                                struct mm_struct *mm)
+{
     __builtin_memset(&walk->rss, 0, sizeof(walk->rss));
     if (exact_rss_scheme() == EXACT_RSS_CPU)
         exact_rss_read_cpu(walk, mm);
     else if (exact_rss_scheme() == EXACT_RSS_THREAD)
-        exact_rss_read_thread(walk, (void *)tries->task, mm);
+        exact_rss_read_thread(walk, task, mm);
     else
         exact_rss_flushed_thread(walk->rss.flushed, mm);
-    return walk->rss.moved ? 0 : 1;
+}
+
+/* Returns 1, which ends the loop, if no counter changed meanwhile. */
+static __attribute__((unused)) long exact_rss_try(u32 i, struct exact_rss_tries *tries)
+{
+    exact_rss_read_once(&tries->walk, (void *)tries->task, (void *)tries->mm);
+    return tries->walk.rss.moved ? 0 : 1;
 }
 
 /* Reads the counters and caches of `mm`, which must be the mm of a task in the group of `task`. Returns false if `mm`
@@ -395,10 +413,7 @@ static __always_inline bool exact_rss_read(struct task_struct *task, struct mm_s
 
     if (!mm || exact_rss_scheme() == EXACT_RSS_UNKNOWN)
         return false;
-    if (exact_rss_scheme() == EXACT_RSS_CPU) {
-        tries.walk.base = exact_rss_percpu_base();
-        exact_rss_counters(tries.walk.counters, mm);
-    }
+    exact_rss_prepare(&tries.walk, mm);
     bpf_loop(3, exact_rss_try, &tries, 0);
     *rss = tries.walk.rss;
     return true;

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """rsslag mount: files that show any user the exact RSS, without a daemon, and what umount leaves."""
 import contextlib
+import ctypes
 import grp
+import itertools
 import json
 import mmap
 import os
 import re
 import shutil
 import stat
+import struct
 import subprocess
 import tempfile
 import threading
@@ -360,6 +363,55 @@ sys.stdout.write('end\n'.join(text.decode() for text in texts))
 '''
 
 
+class Slots:
+    """The slots of the readers of rss.prom (bpf/sessions.bpf.h). Within a with block all of them are taken."""
+
+    STATE = 24  # the offset of session.state
+    IDLE, FILLING = 0, 1
+
+    def __init__(self, program):
+        try:
+            self.libbpf = ctypes.CDLL('libbpf.so.1', use_errno=True)
+        except OSError as lacks:
+            raise unittest.SkipTest(str(lacks))
+        self.map, = (shown for shown in map(self.shown, self.bpftool('prog', 'id', program)['map_ids'])
+                     if shown['name'] == 'sessions')
+        self.fd = self.libbpf.bpf_map_get_fd_by_id(self.map['id'])
+        assert self.fd >= 0, os.strerror(ctypes.get_errno())
+
+    @staticmethod
+    def bpftool(kind, *which):
+        bpftool = shutil.which('bpftool', path=os.environ['PATH'] + ':/usr/sbin:/sbin')
+        return json.loads(subprocess.run([bpftool, '-j', kind, 'show', *map(str, which)], capture_output=True, check=True).stdout)
+
+    def shown(self, number):
+        return self.bpftool('map', 'id', number)
+
+    def set(self, state):
+        session = ctypes.create_string_buffer(self.map['bytes_value'])
+        for number in range(self.map['max_entries']):
+            key = ctypes.byref(ctypes.c_uint32(number))
+            assert self.libbpf.bpf_map_lookup_elem(self.fd, key, session) == 0, os.strerror(ctypes.get_errno())
+            struct.pack_into('=I', session, self.STATE, state)
+            assert self.libbpf.bpf_map_update_elem(self.fd, key, session, ctypes.c_uint64(0)) == 0, os.strerror(ctypes.get_errno())
+
+    def __enter__(self):
+        self.set(self.FILLING)
+
+    def __exit__(self, *_):
+        self.set(self.IDLE)
+        os.close(self.fd)
+
+
+# Two processes that share an mm, and a reader for each line of stdin.
+ASKED = r'''
+"$3" clone-vm --hold >"$2" & demo=$!
+until grep -q ^child "$2"; do kill -0 $demo || exit; sleep 0.1; done
+while read line; do cat "$1"; echo end; done
+kill $demo
+'''
+
+
 class Self(MountTest):
     KEYS = HEADER.split()[:-1] + ['foreign', 'moved', 'comm']
 
@@ -526,6 +578,37 @@ class Readers(MountTest):
             self.assertTrue(any(resident_kb(samples, f'rsslag-q{number}') for number in range(names)))
             grown = value(samples, RESIDENT) - value(after, RESIDENT)  # by what the reader itself took
             self.assertLess(abs(grown), resident_kb(after, 'rsslag-q0') * 512)
+
+    def test_a_reader_for_which_no_slot_is_left_gets_the_sum_of_all(self):
+        """As if readers that are preempted within a call had taken all of them. To wait for those could take forever."""
+        with contextlib.ExitStack() as stack:
+            said = stack.enter_context(tempfile.NamedTemporaryFile())
+            shell = stack.enter_context(subprocess.Popen(
+                ['unshare', '-pf', '--kill-child', '--mount-proc', 'sh', '-c', ASKED, 'sh', self.directory / 'rss.prom', said.name,
+                 contract.workload_program()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                env=environment()))
+            stack.callback(shell.stdin.close)
+
+            def asked():
+                with contextlib.suppress(BrokenPipeError):
+                    print('go', file=shell.stdin, flush=True)
+                lines = list(itertools.takewhile(lambda line: line != 'end\n', shell.stdout))
+                if not lines:
+                    shell.stdin.close()
+                    raise AssertionError(shell.stderr.read())
+                return samples_of(''.join(lines))
+
+            before = asked()
+            with Slots(self.program('rss.prom')):
+                crowded = asked()
+            after = asked()
+        self.assertEqual({comm for _, labels in crowded for name, comm in labels if name == 'comm'}, {'other'})
+        self.assertEqual({metric for metric, _ in crowded}, {metric for metric, _ in after})
+        for metric in ('rsslag_processes', 'rsslag_threads'):
+            self.assertEqual(value(crowded, metric), value(after, metric), metric)
+        self.assertEqual(value(before, 'rsslag_processes'), value(after, 'rsslag_processes'))
+        # The reader itself takes some pages more or less each time. Those of the shared mm count once.
+        self.assertLess(abs(value(crowded, RESIDENT) - value(after, RESIDENT)), 256 << 10)
 
     def test_completed_readings_take_no_slot_of_others(self):
         with Children([b'rsslag-slow%d' % number for number in range(60)]), self.begin('rss.prom') as patient:
