@@ -43,11 +43,15 @@ void Tracer::State::take_mappings() {
     std::move(fresh.begin(), fresh.end(), std::back_inserter(changes));
     std::stable_sort(changes.begin(), changes.end(), [](const auto &a, const auto &b) { return a.t_ns < b.t_ns; });
     const std::uint64_t now = source->now_ns();
+    forget_code_of_untraced(changes);
     unwind(changes);
     event::MappingChanges event;
     for (core::MappingChange &change : changes) {
         const bool matched = change.kind == core::MappingChange::Kind::Lost || named.contains(change.pid);
-        if (!matched && change.t_ns + kUnmatchedNs > now) unmatched.push_back(change);
+        if (!matched && change.t_ns + kUnmatchedNs > now)
+            unmatched.push_back(change);
+        else if (!matched && unwinding)
+            untraced.insert(change.pid);
         if (!matched || !apply_if_new(change)) continue;
         change.t_ns -= change.t_ns % kTimeStepNs;
         event.changes.push_back(std::move(change));

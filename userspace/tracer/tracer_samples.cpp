@@ -76,6 +76,18 @@ void Tracer::State::know_code(const core::MappingListing &listing) {
     batch.listings.push_back(listing);
 }
 
+/// `unwinding` gets the changes of all processes: their records may come after their samples. `changes`: the next ones.
+void Tracer::State::forget_code_of_untraced(std::span<const core::MappingChange> changes) {
+    std::set<int> ended = std::exchange(untraced, {});
+    for (const core::MappingChange &change : changes)
+        ended.erase(change.pid);
+    for (const int pid : ended) {
+        if (named.contains(pid)) continue;
+        with_code.erase(pid);
+        batch.ended.push_back(pid);
+    }
+}
+
 /// Passes the batch on, with all changes until now. A listing that was read after an exec does not describe samples
 /// from before that. The changes describe the new program completely.
 void Tracer::State::unwind(std::span<const core::MappingChange> changes) {

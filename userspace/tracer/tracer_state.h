@@ -65,6 +65,7 @@ struct Tracer::State {
     std::unique_ptr<Unwinding> unwinding;         ///< null: no samples
     Unwinding::Batch batch;                       ///< the next one
     std::set<int> with_code;                      ///< PIDs whose code `unwinding` knows
+    std::set<int> untraced;                       ///< PIDs of changes that were dropped at the last call
     std::uint64_t samples = 0;                    ///< taken so far
     std::uint64_t samples_lost = 0;               ///< until the last batch
     SampledPages sampled_pages;
@@ -79,6 +80,7 @@ struct Tracer::State {
     void take_mappings();
     void take_samples();
     void know_code(const core::MappingListing &listing);
+    void forget_code_of_untraced(std::span<const core::MappingChange> changes);
     void unwind(std::span<const core::MappingChange> changes);
     void feed_stacks(Unwinding::Result ready);
     std::uint64_t look_up_pages(const core::GroupView &group, std::uint64_t mm);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <set>
@@ -16,6 +17,7 @@
 #include "analysis/replay.h"
 #include "documents/tick.h"
 #include "events.h"
+#include "rsslag/abi.h"
 
 namespace rsslag::tracer {
 namespace {
@@ -58,6 +60,12 @@ class NoKernel : public Source {
     core::Losses losses() override { return analysis::test::losses(0, updates_ + lost_, lost_).counts; }
     std::uint64_t lost_samples() override { return lost_samples_; }
     void copy_less() override { ++copied_less_; }
+    std::vector<std::vector<std::byte>> samples() override { return std::exchange(samples_, {}); }
+    std::vector<core::MappingChange> mapping_changes() override { return std::exchange(changes_, {}); }
+    core::Result<core::MappingListing> list_mappings(int, pid_t pid, bool) override {
+        listed_.push_back(pid);
+        return core::MappingListing{};
+    }
     std::uint64_t folded_cpus() override { return folded_; }
     std::vector<core::FaultCounts> faults(std::span<const int> tids) override {
         return std::vector<core::FaultCounts>(tids.size(), {updates_, 1});
@@ -93,6 +101,26 @@ class NoKernel : public Source {
     void fold() { ++folded_; }
     void lose_samples() { ++lost_samples_; }
     int copied_less() const { return copied_less_; }
+    /// Some process of the machine runs another program.
+    void map_program(int pid) {
+        core::MappingChange change;
+        change.t_ns = now_;
+        change.pid = pid;
+        change.kind = core::MappingChange::Kind::Exec;
+        changes_.push_back(change);
+        change.kind = core::MappingChange::Kind::Mapped;
+        change.range = {0x1000, 0x2000, core::MappingExecute, "/bin/other", 0, 1};
+        changes_.push_back(change);
+    }
+    void sample(int pid) {
+        rsslag_sample sample{};
+        sample.t_ns = now_;
+        sample.tid = sample.tgid = sample.ns_tgid = pid;
+        samples_.emplace_back(sizeof(sample));
+        std::memcpy(samples_.back().data(), &sample, sizeof(sample));
+    }
+    /// Processes whose mappings were read.
+    const std::vector<int> &listed() const { return listed_; }
     /// The process has matched by an exec whose records are still in the ring.
     void match(int host_tgid) { matched_ = host_tgid; }
     /// The record of the exec is lost.
@@ -123,6 +151,9 @@ class NoKernel : public Source {
     int matched_ = 0;
     std::vector<event::Records> sent_;
     std::vector<std::string> matching_;
+    std::vector<std::vector<std::byte>> samples_;
+    std::vector<core::MappingChange> changes_;
+    std::vector<int> listed_;
 };
 
 /// Captures the log until its destructor.
@@ -229,6 +260,22 @@ TEST_F(TracerTest, CopiesLessOfStacksOnceForEachLossOfSamples) {
     kernel_->lose_samples();
     round();
     EXPECT_EQ(kernel_->copied_less(), 2);
+}
+
+TEST_F(TracerTest, ForgetsTheCodeOfAProcessThatIsNotTraced) {
+    constexpr int kUntraced = 99;
+    ASSERT_TRUE(tracer_->attach(kPid));
+    kernel_->map_program(kUntraced);
+    tracer_->collect();
+    kernel_->sample(kUntraced);
+    tracer_->collect();
+    EXPECT_TRUE(kernel_->listed().empty()) << "its code is known";
+    kernel_->sleep(100'000'000);  // no record has shown that it is traced
+    tracer_->collect();
+    tracer_->collect();
+    kernel_->sample(kUntraced);
+    tracer_->collect();
+    EXPECT_EQ(kernel_->listed(), std::vector<int>{kUntraced});
 }
 
 TEST_F(TracerTest, SaysOnceThatAProcessHasNoTicksAsItCannotBeRead) {
