@@ -275,7 +275,7 @@ class Truth(MountTest):
         return found
 
     def test_many_threads(self):
-        count = 10000 if LONG and not emulated() else 500
+        count = 10000 if LONG else 500
         with Held('many-threads', '--threads', str(count)) as workload:
             row = self.rows()[workload.pid]
             self.assertEqual((row.rss, row.marks), (rollup_kb(workload.pid), ''))
@@ -636,7 +636,7 @@ class Many(MountTest):
             self.skipTest('the processes running here have more names than there is space for')
 
     def test_three_thousand_processes(self):
-        count = 3000 if LONG and not emulated() else 300
+        count = 3000 if LONG else 300
         with Crowd(self.parent, [b'rsslag-tiny'] * count) as pids:
             rows, samples = self.rows(), self.samples()
             for pid in pids[::100]:
@@ -657,7 +657,7 @@ class Many(MountTest):
 
     def test_three_thousand_processes_of_three_hundred_names(self):
         self.skip_among_many_names()
-        count = 3000 if LONG and not emulated() else 600
+        count = 3000 if LONG else 600
         with Crowd(self.parent, [b'rsslag-m%d' % (number % 300) for number in range(count)]) as pids:
             rows, samples = self.rows(), self.samples()
             for number in range(300):
