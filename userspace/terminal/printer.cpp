@@ -21,7 +21,8 @@ namespace {
 using core::Status;
 using Clock = std::chrono::steady_clock;
 
-/// Bytes of one write(2): PIPE_BUF of Linux. The reader's progress is observed in these pieces.
+/// Most bytes of one write(2): PIPE_BUF of Linux. A pipe takes them as a whole, so what CMD writes to it comes between
+/// two lines, unless a line is longer. The reader's progress is observed in these pieces.
 constexpr std::size_t kPiece = 4096;
 
 std::uint64_t lines_in(std::string_view text) {
@@ -95,7 +96,9 @@ bool Printer::State::next() {
 }
 
 bool Printer::State::write_piece() {
-    const std::string_view piece = std::string_view(current).substr(at, kPiece);
+    const std::string_view left = std::string_view(current).substr(at);
+    const std::string_view lines = that_fit(left, kPiece);
+    const std::string_view piece = lines.empty() ? left.substr(0, kPiece) : lines;
     const Status printed = print(piece, fd, nullptr);  // finish() limits the wait
     const std::lock_guard lock(mutex);
     at += piece.size();

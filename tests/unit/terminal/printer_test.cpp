@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <vector>
 
 #include "core/fd.h"
 #include "terminal/output.h"
@@ -107,6 +108,25 @@ TEST(Printer, WritesAllOfItInOrder) {
     EXPECT_EQ(got, expected);
 }
 
+TEST(Printer, CutsOnlyALineThatIsLongerThanAPipeTakesAsAWhole) {
+    const Pipe pipe;
+    ASSERT_EQ(fcntl(pipe.in.get(), F_SETFL, O_DIRECT), 0);  // a read returns what one write has written (pipe(7))
+    std::string text;
+    for (int i = 0; i < 100; ++i)
+        text += line(i);
+    const std::string longer(kPipe + 50, 'x');
+    Printer printer(pipe.in.get(), options(std::size_t{1} << 20));
+    EXPECT_TRUE(printer.put(text + longer + '\n' + text));
+    std::vector<std::size_t> sizes;
+    std::array<char, kPipe> buffer{};
+    for (std::size_t left = 2 * text.size() + longer.size() + 1; left > 0; left -= sizes.back()) {
+        const ssize_t got = read(pipe.out.get(), buffer.data(), buffer.size());
+        ASSERT_GT(got, 0);
+        sizes.push_back(static_cast<std::size_t>(got));
+    }
+    EXPECT_EQ(sizes, (std::vector<std::size_t>{4000, 4000, 2000, kPipe, 51 + 4000, 4000, 2000}));
+}
+
 TEST(Printer, DropsWholeLinesWithoutAReaderAndMarksTheGap) {
     Pipe pipe;
     if (!pipe.as_wanted()) GTEST_SKIP() << "the capacity of a pipe cannot be set to " << kPipe << " bytes";
@@ -179,6 +199,7 @@ std::string task_file(const std::string &tid, const char *name) {
 
 /// Waits until the printer's thread has filled the pipe and sleeps in its next write.
 void await_held(const Pipe &pipe) {
+    constexpr int kHeld = kPipe / 100 * 100;  // whole lines
     for (;;) {
         int bytes = 0;
         ASSERT_EQ(ioctl(pipe.out.get(), FIONREAD, &bytes), 0);
@@ -187,7 +208,7 @@ void await_held(const Pipe &pipe) {
             const std::string stat = task_file(tid, "stat");
             const std::size_t name_end = stat.rfind(')');
             const bool asleep = name_end != std::string::npos && stat.substr(name_end).starts_with(") S");
-            if (bytes == static_cast<int>(kPipe) && asleep && task_file(tid, "comm") == "printer") return;
+            if (bytes == kHeld && asleep && task_file(tid, "comm") == "printer") return;
         }
         std::this_thread::yield();
     }
