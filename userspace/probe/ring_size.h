@@ -10,11 +10,12 @@ namespace rsslag::probe {
 /// The most that all buffers take if the user chooses nothing.
 inline constexpr std::size_t kMostInAll = std::size_t{64} << 20;
 
-/// The size of the ring of samples, an eighth of `memory` or, if that is 0, of kMostInAll; at most `most`. It has space
-/// for a sample with the largest stack. Pure.
+/// The size of the ring of samples: `most`, rounded up to a power of two, but at most an eighth of `memory` if that is
+/// not 0. It has space for a sample with the largest stack. Pure.
 constexpr std::size_t sample_ring_size(std::size_t most, std::size_t memory) {
     constexpr std::size_t kLeast = std::size_t{64} << 10;
-    return std::clamp(std::bit_floor((memory != 0 ? memory : kMostInAll) / 8), kLeast, std::bit_ceil(most));
+    const std::size_t whole = std::max(std::bit_ceil(most), kLeast);
+    return memory != 0 ? std::clamp(std::bit_floor(memory / 8), kLeast, whole) : whole;
 }
 
 /// The size of each ring and of each update buffer, in bytes. It is `ring` if that is not 0. Otherwise it is the

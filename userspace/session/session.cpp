@@ -38,6 +38,7 @@ Status Session::open() {
     chosen.samples.period = options_.sample_period;
     chosen.samples.stack_bytes = options_.stack_bytes;
     chosen.samples.seed = options_.stack_seed;
+    chosen.samples.ring_bytes = std::max(chosen.samples.ring_bytes, options_.ring_bytes);
     chosen.calibrated = recorded;  // lines do not show which files are exact
     chosen.threads = options_.threads;
     chosen.stop_waiting = [this] { return must_end(); };

@@ -23,6 +23,7 @@ TEST(RingSize, LetsNoNumberOfCpusTakeMoreThanTheSum) {
 
 TEST(RingSize, TheRingOfSamplesIsPartOfTheSum) {
     EXPECT_EQ(sample_ring_size(8 * kMiB, 0), 8 * kMiB);
+    EXPECT_EQ(sample_ring_size(100 * kMiB, 0), 128 * kMiB);
     EXPECT_EQ(sample_ring_size(8 * kMiB, 1024 * kMiB), 8 * kMiB);
     EXPECT_EQ(sample_ring_size(8 * kMiB, kMiB), kMiB / 8);
     for (const std::size_t memory : {std::size_t{0}, kMiB, 3 * kMiB, 16 * kMiB}) {
