@@ -152,9 +152,14 @@ static __always_inline void add_cached(struct group *group, const struct exact_r
     EXACT_RSS_EACH(m, group->cached[m] += rss->cached[m]);
 }
 
-static __always_inline void add_to_group(struct group *group, const struct exact_rss *rss)
+static __always_inline void count_inexact(struct group *group, const struct exact_rss *rss)
 {
     group->inexact += rss->foreign | rss->moved;
+}
+
+static __always_inline void add_to_group(struct group *group, const struct exact_rss *rss)
+{
+    count_inexact(group, rss);
     EXACT_RSS_EACH(m, group->flushed[m] += rss->flushed[m]);
     add_cached(group, rss);
 }
@@ -191,6 +196,7 @@ static long add_process(u32 i, struct process_walk *walk)
         add_to_group(group, &session->process.rss);
         return 0;
     }
+    count_inexact(group, &session->process.rss);
     group = group_at(session, holder);
     if (group && exact_rss_scheme() == EXACT_RSS_THREAD)
         add_cached(group, &session->process.rss);

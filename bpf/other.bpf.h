@@ -27,7 +27,7 @@ static __noinline bool is_visible(struct task_struct *leader)
     return number_in(leader, &view);
 }
 
-enum share { COUNTS, COUNTS_FOR_OWNER, MAY_COUNT_TWICE };
+enum share { IS_NOT_SHARED, COUNTS_HERE, COUNTS_FOR_OWNER };
 
 /* A shared mm counts for its owner. If the reader cannot see that process, or the kernel does not keep the owner, it counts for
  * each process. */
@@ -37,15 +37,15 @@ static __noinline enum share share_of(struct task_struct *leader, u64 number)
     struct task_struct *owner;
 
     if (!is_shared(leader, mm))
-        return COUNTS;
+        return IS_NOT_SHARED;
     if (!bpf_core_field_exists(((struct mm_struct___owner *)mm)->owner))
-        return MAY_COUNT_TWICE;
+        return COUNTS_HERE;
     owner = BPF_CORE_READ((struct mm_struct___owner *)mm, owner, group_leader);
-    if (owner == leader)
-        return COUNTS;
-    return owner && is_visible(owner) ? COUNTS_FOR_OWNER : MAY_COUNT_TWICE;
+    return owner && owner != leader && is_visible(owner) ? COUNTS_FOR_OWNER : COUNTS_HERE;
 }
 
+/* If the owner of a shared mm changes during the sum, the mm may count twice or not at all. So all processes that share it are
+ * inexact. */
 static __always_inline void add_rss(struct sum *sum, struct task_struct *leader, struct mm_struct *mm)
 {
     enum share share = share_of(leader, exact_rss_number(mm));
@@ -53,11 +53,14 @@ static __always_inline void add_rss(struct sum *sum, struct task_struct *leader,
     exact_rss_prepare(&sum->walk, mm);
     for (u32 i = 0; i == 0 || (i < 3 && sum->walk.rss.moved); i++)
         exact_rss_read_once(&sum->walk, leader, mm);
-    if (share == MAY_COUNT_TWICE)
+    if (share != IS_NOT_SHARED)
         sum->walk.rss.moved = 1;
-    if (share != COUNTS_FOR_OWNER)
+    if (share != COUNTS_FOR_OWNER) {
         add_to_group(&sum->all, &sum->walk.rss);
-    else if (exact_rss_scheme() == EXACT_RSS_THREAD)
+        return;
+    }
+    count_inexact(&sum->all, &sum->walk.rss);
+    if (exact_rss_scheme() == EXACT_RSS_THREAD)
         add_cached(&sum->all, &sum->walk.rss);
 }
 
