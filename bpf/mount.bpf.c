@@ -124,6 +124,10 @@ static __always_inline void begin(struct seq_file *seq, u64 id)
     unlock_slot(session);
 }
 
+/* A read that shows a million tasks (MAX_ITER_OBJECTS, kernel/bpf/bpf_iter.c) without any output fails with EAGAIN. So every
+ * SILENT_TASKS tasks after the end of the text an empty line follows, which readers of the format ignore. */
+#define SILENT_TASKS 8192
+
 /* Sums over the processes with the same name. The iterator may also show tasks that have started after the end of the session. */
 SEC("iter/task")
 int rsslag_prom(struct bpf_iter__task *ctx)
@@ -137,6 +141,8 @@ int rsslag_prom(struct bpf_iter__task *ctx)
     if (!session) {
         if (task && visit == 0)
             begin(seq, id);
+        else if (task && visit % SILENT_TASKS == 0)
+            bpf_seq_write(seq, "\n", 1);
         return 0;
     }
     if (all_printed(session, visit, task) || rest_is_printed(seq))

@@ -83,7 +83,7 @@ def samples_of(text):
     samples, seen, current = {}, [], None
     if not text.endswith('\n'):
         raise AssertionError(f'cut: {text[-80:]!r}')
-    for line in text.split('\n')[:-1]:
+    for line in filter(None, text.split('\n')):
         if line.startswith('# HELP '):
             current = line.split()[2]
             if current in seen:
@@ -633,6 +633,16 @@ class Readers(MountTest):
 
 
 class Many(MountTest):
+    @long_only('10,000 threads')
+    def test_tasks_after_the_end_of_the_text_leave_no_read_without_output(self):
+        """The kernel fails a read that a million tasks leave without output."""
+        with Held('many-threads', '--threads', '10000'):
+            text = self.text('rss.prom')
+        self.assertRegex(text, r'[^\n]\n\n+\Z')
+        if shutil.which('promtool'):
+            checked = subprocess.run(['promtool', 'check', 'metrics'], input=text, capture_output=True, text=True, check=False)
+            self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, ''))
+
     def skip_among_many_names(self):
         if len({row.comm for row in self.rows().values()}) > 200:
             self.skipTest('the processes running here have more names than there is space for')
