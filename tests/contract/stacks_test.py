@@ -561,9 +561,9 @@ class FlameGraph(unittest.TestCase):
             self.assertEqual((page.console, [url for url in page.requests if not url.startswith('file://')]), ([], []))
 
 
-class Refused(unittest.TestCase):
-    @needs_root
-    def test_an_old_kernel_with_the_reason(self):
+@needs_root
+class OldKernel(TracingTest):
+    def test_is_refused_with_the_reason(self):
         try:
             needs_samples()
         except unittest.SkipTest:
@@ -574,6 +574,8 @@ class Refused(unittest.TestCase):
         else:
             self.skipTest('this kernel supports it')
 
+
+class Refused(unittest.TestCase):
     def test_what_does_not_go_together(self):
         for more, said in ((['--mode', 'counts'], '--mode counts'), (['--no-names'], '--no-names')):
             ran = rsslag('record', '--stacks', *more, '-o', '/dev/null', '1')
