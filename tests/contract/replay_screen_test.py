@@ -97,7 +97,8 @@ class Losses(TracingTest):
         self.addCleanup(directory.cleanup)
         lossy = os.path.join(directory.name, 'lossy.rsslag')
         work = 'bytearray(64 << 20)\nimport time; time.sleep(1)'
-        ran = rsslag('record', '-o', lossy, '--ring', '4K', '--interval', '100ms', '--', interpreter(), '-c', unseen(work))
+        seen = unseen(work) + 'time.sleep(0.5)\n'  # as long as five ticks take
+        ran = rsslag('record', '-o', lossy, '--ring', '4K', '--interval', '100ms', '--', interpreter(), '-c', seen)
         self.assertEqual(ran.status, 0, ran)
         ticks = [each for each in documents(lossy) if each['schema'] == 'rsslag.tick/2']
         # With a single tick the replay is at its END as soon as it is shown, and cannot be paused.
