@@ -125,6 +125,8 @@ const FrameRules *FrameTable::State::read(std::uint64_t address) {
     made.end = end;
     for (std::size_t number = 0; number < kRegisters; ++number)
         made.registers[number] = restored(found, static_cast<int>(number));
+    // A function that does not mention rbx leaves it unchanged. libdw takes rax for it (backends/x86_64_cfi.c).
+    if (Restored &rbx = made.registers[kRbx]; rbx.how == Restored::How::Unknown) rbx.how = Restored::How::Same;
     // glibc marks the outermost frame with an undefined return address (_start, clone).
     made.outermost = made.registers[kReturnAddress].how == Restored::How::Unknown;
     if (!made.outermost && !set_cfa(made, found)) return nullptr;

@@ -13,7 +13,7 @@
 namespace rsslag::unwind {
 
 /// DWARF's numbers of the registers of x86-64 (System V ABI, AMD64 supplement, figure 3.36).
-inline constexpr std::size_t kFramePointer = 6, kStackPointer = 7, kReturnAddress = 16, kRegisters = 17;
+inline constexpr std::size_t kRbx = 3, kFramePointer = 6, kStackPointer = 7, kReturnAddress = 16, kRegisters = 17;
 
 /// The registers of one frame. kReturnAddress is the program counter.
 class Registers {

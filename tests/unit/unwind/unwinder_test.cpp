@@ -251,6 +251,46 @@ TEST(Unwinder, EndsAStackOfManyFrames) {
     EXPECT_EQ(stack.end, StackEnd::TooDeep);
 }
 
+// Its CFA is by rbx, as that of glibc's _dl_runtime_resolve_xsavec, and the function that it calls leaves rbx as it is.
+asm(R"(
+    .pushsection .text
+    rsslag_test_leaf:
+    .cfi_startproc
+        ret
+    .cfi_endproc
+    rsslag_test_by_rbx:
+    .cfi_startproc
+        push %rbx
+    .cfi_def_cfa_offset 16
+    .cfi_offset 3, -16
+        mov %rsp, %rbx
+    .cfi_def_cfa_register 3
+        sub $64, %rsp
+        call rsslag_test_leaf
+    rsslag_test_after_call:
+        mov %rbx, %rsp
+        pop %rbx
+    .cfi_def_cfa 7, 8
+        ret
+    .cfi_endproc
+    .popsection
+)");
+extern "C" void rsslag_test_leaf();
+extern "C" void rsslag_test_after_call();
+
+TEST(Unwinder, KeepsRbxInAFunctionThatDoesNotMentionIt) {
+    std::array<std::uint64_t, 11> words{};
+    words[0] = reinterpret_cast<std::uint64_t>(&rsslag_test_after_call);
+    Registers registers;
+    registers.set(kReturnAddress, reinterpret_cast<std::uint64_t>(&rsslag_test_leaf));
+    registers.set(kStackPointer, 0x1000);
+    registers.set(kRbx, 0x1000 + 9 * sizeof(words[0]));
+    OwnCode code;
+    const Stack stack = unwind(registers, {0x1000, std::as_bytes(std::span(words))}, std::ref(code));
+    EXPECT_EQ(stack.frames.size(), 2U);
+    EXPECT_EQ(stack.end, StackEnd::Outermost);
+}
+
 /// For example by cp, which writes over a library.
 TEST(CodeFile, OutlivesTheContentsOfItsFile) {
     core::Fd copy(memfd_create("copy", MFD_CLOEXEC));
