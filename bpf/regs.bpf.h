@@ -30,4 +30,18 @@ static __always_inline u64 user_stack_pointer(struct task_struct *task)
     return regs ? BPF_CORE_READ(regs, sp) : 0;
 }
 
+/* An estimate of the end of the user stack that contains the address `sp`: the stack pointer that the process was started with, or
+ * the thread control block, which the C libraries keep at the upper end of a thread's stack. 0: it is below neither. */
+static __always_inline u64 end_of_user_stack(struct task_struct *task, u64 sp)
+{
+    u64 start = BPF_CORE_READ(task, mm, start_stack), end = start > sp ? start : 0;
+#if defined(__TARGET_ARCH_x86)
+    u64 block = BPF_CORE_READ(task, thread.fsbase);
+
+    if (block > sp && (!end || block < end))
+        end = block;
+#endif
+    return end;
+}
+
 #endif

@@ -14,6 +14,8 @@ const volatile rsslag_u32 sample_period;
 const volatile rsslag_u64 sample_seed;
 /* In ascending order; at most RSSLAG_STACK_BYTES. */
 const volatile rsslag_u32 sample_stack_bytes[RSSLAG_STACK_SIZES];
+/* A stack of at most so many bytes is copied as a whole. */
+const volatile rsslag_u32 sample_whole_stack_bytes;
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -130,13 +132,32 @@ static __always_inline u32 copy_stack(u8 *to, u64 from, u32 bytes)
     return bpf_probe_read_user(to, of_page & (RSSLAG_STACK_BYTES * 2 - 1), (void *)from) == 0 ? of_page : 0;
 }
 
-/* The number of the size of the thread's copy. */
-static __always_inline u32 stack_size_of(u32 tid)
+/* The number of the smallest size that contains the whole stack; 0 if none does, or if its end is not known. A copy that is larger
+ * than a page may lack the last page. */
+static __always_inline u32 whole_size_of(struct task_struct *task)
 {
-    u32 index = tid & fault_mask;
+    u64 sp = user_stack_pointer(task), end = sp ? end_of_user_stack(task, sp) : 0, bytes = end - sp;
+
+    if (!end || bytes > sample_whole_stack_bytes)
+        return 0;
+    for (u32 size = 0; size < RSSLAG_STACK_SIZES; size++) {
+        u32 copied = sample_stack_bytes[size];
+
+        if (bytes <= (copied > PAGE_BYTES ? copied - PAGE_BYTES : copied))
+            return size;
+    }
+    return 0;
+}
+
+/* The number of the size of the thread's copy. */
+static __always_inline u32 stack_size_of(struct task_struct *task, u32 tid)
+{
+    u32 index = tid & fault_mask, whole = whole_size_of(task);
     u64 *entry = bpf_map_lookup_elem(&stack_sizes, &index);
     u32 size = entry && *entry / RSSLAG_STACK_SIZES == tid ? *entry % RSSLAG_STACK_SIZES : 0;
 
+    if (whole > size)
+        size = whole;
     return size < largest_stack_size ? size : largest_stack_size;
 }
 
@@ -176,7 +197,7 @@ static __noinline void sample(struct task_struct *task, const struct rsslag_upda
 {
     if (!is_sampled(update->mm, update->address, estimated))
         return;
-    switch (stack_size_of(update->tid)) {
+    switch (stack_size_of(task, update->tid)) {
     case 0:
         send_sample(task, update, estimated, sample_stack_bytes[0]);
         break;

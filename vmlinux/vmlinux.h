@@ -93,6 +93,7 @@ struct mm_struct {
     atomic_t mm_users;
     unsigned long hiwater_rss;
     unsigned long total_vm;
+    unsigned long start_stack;
     int map_count;
 };
 
@@ -122,8 +123,13 @@ struct thread_info {
     u32 status; /* x86 */
 };
 
+struct thread_struct {
+    unsigned long fsbase; /* x86-64 */
+};
+
 struct task_struct {
     struct thread_info thread_info;
+    struct thread_struct thread;
     void *stack;
     struct list_head tasks;
     struct mm_struct *mm;

@@ -29,6 +29,20 @@ SHARES = {'touch_ten': 0.1, 'touch_thirty': 0.3, 'touch_sixty': 0.6}
 # does not run meanwhile: at most 32 KiB each, as the copies grow when stacks are cut.
 RING = ('--ring', '64M')
 MIB = 2
+# A thread touches 8 MiB below calls that take several KiB of its stack.
+DEEP_THREAD = '''
+import mmap, threading
+def touch(depth):
+    if depth:
+        return max((depth,), key=lambda _: touch(depth - 1) or 0)
+    memory = mmap.mmap(-1, 8 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory.madvise(mmap.MADV_NOHUGEPAGE)
+    for at in range(0, 8 << 20, 4096):
+        memory[at] = 1
+thread = threading.Thread(target=touch, args=(20,))
+thread.start()
+thread.join()
+'''
 # Populates 2 MiB for each byte of stdin.
 POPULATE = '''
 import mmap, os
@@ -309,6 +323,24 @@ class ByFunction(TracingTest):
             self.assertAlmostEqual(pages_by(document, function, 'came'), resident or tenth, delta=16)
         self.assertRegex(text, r'\n *[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+ +\d+  touch_sixty\n')
         self.assertRegex(reasons, r'\n *[\d,]+ +0 +[\d,]+ +[\d,]+ +[\d,]+ +\d+  page_fault\n')
+
+    def test_first_copies_are_whole(self):
+        """At the default rate: of the main thread, with 16 KiB below main, and of another one. Samples of the same page have the same
+        hash, so the numbers of samples vary, but not to 0."""
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+            file = os.path.join(directory, 'file')
+            with Touching(8, 'deep') as held:
+                document = held.recorded(self, file, *RING, '--stacks')
+            ran = rsslag('record', '-o', file + '2', *RING, '--stacks', '--', sys.executable, '-S', '-c', DEEP_THREAD)
+            self.assertEqual(ran.status, 0, ran)
+            of_python = json.loads(self.ran('report', '--json', file + '2'))
+        deep = [stack for stack in document['stacks'] if 'touch_sixty' in [frame['function'] for frame in stack['frames']]]
+        self.assertEqual({(stack['end'], len(stack['frames']) > 32) for stack in deep}, {('outermost', True)})
+        main = of_python['processes'][0]['pid']
+        of_thread = [stack for stack in of_python['stacks'] if stack['frames'] and main not in stack['threads'] and stack['reason'] == 'page_fault']
+        # A fault of the top of the stack itself comes before there is anything to copy.
+        self.assertEqual({stack['end'] for stack in of_thread} - {'no_copy'}, {'outermost'})
+        self.assertGreater(max(len(stack['frames']) for stack in of_thread), 32)
 
     def test_copies_of_long_stacks_grow(self):
         """From 2 KiB to 32, as there are 16 KiB below main."""

@@ -37,6 +37,13 @@ inline std::array<std::uint32_t, 3> stack_sizes(std::uint32_t first) {
     return {first, std::min(std::max(4 * first, 8192U) / 4096 * 4096, kMost), kMost};
 }
 
+/// The first copy of a stack contains all of it if it has at most so many bytes; 0: only `stack_bytes` of it. At higher
+/// rates the copies would cost more than the samples.
+inline std::uint32_t whole_stack_bytes(std::uint32_t period) {
+    constexpr std::uint32_t kDefaultPeriod = 64;
+    return period >= kDefaultPeriod ? 28672 : 0;  // a copy of 32 KiB may lack its last page
+}
+
 /// Values of Sample::syscall that are not numbers of system calls.
 inline constexpr std::int32_t kNoSyscall = -1;     ///< or one of a 32-bit program
 inline constexpr std::int32_t kExiting = -2;       ///< the thread exits (PF_EXITING)

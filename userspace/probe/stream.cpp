@@ -149,6 +149,7 @@ Status StreamProbe::State::load(const Options &options) {
     skeleton->rodata->sample_seed = options.samples.seed;
     const auto sizes = core::stack_sizes(options.samples.stack_bytes);
     std::copy(sizes.begin(), sizes.end(), skeleton->rodata->sample_stack_bytes);
+    skeleton->rodata->sample_whole_stack_bytes = core::whole_stack_bytes(options.samples.period);
     if (options.samples.period > 0) {
         sample_ring_bytes = sample_ring_size(options.samples.ring_bytes, options.memory_bytes);
         bpf_map__set_max_entries(skeleton->maps.samples, static_cast<std::uint32_t>(sample_ring_bytes));
