@@ -29,6 +29,23 @@ SHARES = {'touch_ten': 0.1, 'touch_thirty': 0.3, 'touch_sixty': 0.6}
 # does not run meanwhile: at most 32 KiB each, as the copies grow when stacks are cut.
 RING = ('--ring', '64M')
 MIB = 2
+# Forks a child for each number, which touches 2 MiB, forks a grandchild that does it, too, and ends. Then does it itself.
+FORK = '''
+import mmap, os, sys
+def touch():
+    memory = mmap.mmap(-1, 2 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    for at in range(0, 2 << 20, 4096):
+        memory[at] = 1
+for number in range(5):
+    child = os.fork()
+    if child == 0:
+        touch()
+        if os.fork() == 0:
+            touch()
+        os._exit(0)
+    os.waitpid(child, 0)
+touch()
+'''
 # A thread touches 8 MiB below calls that take several KiB of its stack.
 DEEP_THREAD = '''
 import mmap, threading
@@ -341,6 +358,21 @@ class ByFunction(TracingTest):
         # A fault of the top of the stack itself comes before there is anything to copy.
         self.assertEqual({stack['end'] for stack in of_thread} - {'no_copy'}, {'outermost'})
         self.assertGreater(max(len(stack['frames']) for stack in of_thread), 32)
+
+    def test_a_fork_has_the_code_of_its_parent(self):
+        """Even if it ends before rsslag could read its mappings."""
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+            file = os.path.join(directory, 'file')
+            ran = rsslag('record', '--follow', '-o', file, *RING, '--stacks=8', '--', sys.executable, '-S', '-c', FORK)
+            self.assertEqual(ran.status, 0, ran)
+            document = json.loads(self.ran('report', '--json', file))
+        self.assertEqual(document['sampling']['lost'], 0)
+        main = document['processes'][0]['pid']  # its start runs code without .eh_frame
+        stacks = [stack for stack in document['stacks'] if stack['reason'] == 'page_fault' and stack['frames'] and main not in stack['threads']]
+        self.assertEqual(len({thread for stack in stacks for thread in stack['threads']}), 10)
+        for stack in stacks:
+            self.assertTrue(all(frame['module'] for frame in stack['frames']), stack)
+            self.assertNotEqual(stack['end'], 'no_rules', stack)
 
     def test_copies_of_long_stacks_grow(self):
         """From 2 KiB to 32, as there are 16 KiB below main."""

@@ -376,21 +376,31 @@ std::vector<event::AtExec> Analyzer::awaiting_exec() const {
     return all;
 }
 
-std::vector<int> Analyzer::tids() const {
-    std::vector<int> tids = state_->ledger.tids();
-    struct Begins {
-        std::vector<int> &tids;
+namespace {
+
+/// Calls `use` with each waiting record of a task that starts or executes a program.
+template <class Use>
+void for_new_tasks(const TimeOrder &order, const Use &use) {
+    struct Visitor {
+        const Use &use;
         void operator()(const rsslag_task &task) const {
-            if (task.kind == RSSLAG_NEWTASK || task.kind == RSSLAG_EXEC) tids.push_back(task.tid);
+            if (task.kind == RSSLAG_NEWTASK || task.kind == RSSLAG_EXEC) use(task);
         }
         void operator()(const rsslag_update & /*record*/) const {}
         void operator()(const rsslag_fault & /*record*/) const {}
         void operator()(const rsslag_sum & /*record*/) const {}
     };
-    state_->order.waiting([&tids](std::size_t, std::span<const std::byte> bytes) {
+    order.waiting([&use](std::size_t, std::span<const std::byte> bytes) {
         for (std::size_t size = 1; size > 0; bytes = bytes.subspan(size))
-            size = wire::visit_first(bytes, Begins{tids});
+            size = wire::visit_first(bytes, Visitor{use});
     });
+}
+
+}  // namespace
+
+std::vector<int> Analyzer::tids() const {
+    std::vector<int> tids = state_->ledger.tids();
+    for_new_tasks(state_->order, [&tids](const rsslag_task &task) { tids.push_back(task.tid); });
     std::sort(tids.begin(), tids.end());
     tids.erase(std::unique(tids.begin(), tids.end()), tids.end());
     return tids;
@@ -428,7 +438,20 @@ std::vector<event::Records> Analyzer::waiting() const {
     return waiting;
 }
 
-std::vector<int> Analyzer::take_started() {
+std::unordered_map<int, int> Analyzer::pids_of(const std::vector<int> &host_tids) const {
+    std::unordered_map<int, int> pids;
+    bool all = true;
+    for (const int host_tid : host_tids) {
+        const auto task = state_->ledger.task(host_tid);
+        if (task) pids[host_tid] = task->tgid;
+        all = all && task;
+    }
+    if (all) return pids;
+    for_new_tasks(state_->order, [&pids](const rsslag_task &task) { pids.try_emplace(task.tid, task.ns_tgid); });
+    return pids;
+}
+
+std::vector<Started> Analyzer::take_started() {
     return state_->order.take_started();
 }
 

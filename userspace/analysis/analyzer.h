@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "core/tick.h"
 #include "core/totals.h"
 #include "rsslag/abi.h"
+#include "started.h"
 
 namespace rsslag::analysis {
 
@@ -118,8 +120,11 @@ class Analyzer {
     std::vector<event::AtExec> awaiting_exec() const;
     /// Records not covered by a Watermark yet.
     std::vector<event::Records> waiting() const;
-    /// PIDs, in rsslag's PID namespace, of processes whose trace starts with a record received since the last call.
-    std::vector<int> take_started();
+    /// Processes whose trace starts with a record received since the last call.
+    std::vector<Started> take_started();
+    /// The PIDs, in rsslag's PID namespace, of these traced tasks, by the kernel's TID. Includes tasks that start in
+    /// records not covered by a Watermark yet.
+    std::unordered_map<int, int> pids_of(const std::vector<int> &host_tids) const;
     /// The latest moment of any event.
     event::Moment last_moment() const;
 

@@ -19,11 +19,13 @@ template <class Other>
 bool is_possible(const Other & /*with neither a number that is added up nor one of a counter*/) {
     return true;
 }
-void note_begun(const rsslag_task &task, std::vector<int> &begun) {
-    if ((task.flags & RSSLAG_TRACED) != 0 && task.ns_tgid != 0) begun.push_back(task.ns_tgid);
+void note_started(const rsslag_task &task, std::vector<Started> &started) {
+    if ((task.flags & RSSLAG_TRACED) == 0 || task.ns_tgid == 0) return;
+    const bool forked = task.kind == RSSLAG_NEWTASK && (task.flags & RSSLAG_SAME_GROUP) == 0;
+    started.push_back({task.ns_tgid, task.t_ns, forked ? task.parent : 0});
 }
 template <class Other>
-void note_begun(const Other & /*record*/, std::vector<int> & /*begun*/) {}
+void note_started(const Other & /*record*/, std::vector<Started> & /*started*/) {}
 
 }  // namespace
 
@@ -36,7 +38,7 @@ void TimeOrder::add(std::span<const std::byte> bytes) {
             cpu = record.cpu;
             sent = wire::is_sent(record);
             possible = is_possible(record);
-            note_begun(record, begun_);
+            note_started(record, started_);
         });
         if (size == 0 || cpu >= core::kMostCpus) {
             ++malformed_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/wire.h"
+#include "started.h"
 
 namespace rsslag::analysis {
 
@@ -58,8 +59,8 @@ class TimeOrder {
     std::size_t waiting_bytes() const { return waiting_bytes_; }
     /// The number of records that BPF programs have sent. Partial sums do not count, since userspace reads them.
     std::uint64_t records() const { return records_; }
-    /// PIDs, in rsslag's PID namespace, of processes whose trace starts with a record added since the last call.
-    std::vector<int> take_started() { return std::exchange(begun_, {}); }
+    /// Processes whose trace starts with a record added since the last call.
+    std::vector<Started> take_started() { return std::exchange(started_, {}); }
     /// The number of malformed records or spans; each is a loss of at least one record.
     std::uint64_t malformed() const { return malformed_; }
 
@@ -94,7 +95,7 @@ class TimeOrder {
     std::size_t waiting_bytes_ = 0;
     std::uint64_t records_ = 0;
     std::uint64_t malformed_ = 0;
-    std::vector<int> begun_;
+    std::vector<Started> started_;
 };
 
 }  // namespace rsslag::analysis

@@ -179,6 +179,10 @@ bool Tracer::State::take_records() {
         }
         feed(std::move(records));
     });
+    const std::vector<analysis::Started> processes = analyzer.take_started();
+    for (const analysis::Started &each : processes)
+        started.push_back(each.pid);
+    note_forks(processes);
     return any;
 }
 

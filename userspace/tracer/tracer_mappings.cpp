@@ -35,7 +35,8 @@ bool Tracer::State::apply_if_new(const core::MappingChange &change) {
 /// Feeds changes of traced processes, including those that the records just taken show to be traced.
 void Tracer::State::take_mappings() {
     take_samples();
-    for (const int pid : analyzer.take_started()) {
+    if (unwinding) take_records();  // the forks of all processes that have samples
+    for (const int pid : std::exchange(started, {})) {
         if (named.insert(pid).second) mappings.exit(pid);
     }
     std::vector<core::MappingChange> changes = std::exchange(unmatched, {});

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "tracer_state.h"
 
@@ -64,11 +66,40 @@ void Tracer::State::take_samples() {
         if (!overflowed && sampled_pages.overflowed())
             spdlog::warn("more than {} sampled pages are resident: the recording does not contain which of them stay",
                          SampledPages::kMost);
-        if (raw.ns_tgid == 0 || with_code.contains(raw.ns_tgid)) continue;
-        // A fork without an exec, or a process whose changes came too early.
-        if (const auto listing = source->list_mappings(raw.tgid, raw.ns_tgid, false)) know_code(*listing);
     }
     if (!event.samples.empty()) feed(std::move(event));
+}
+
+/// Notes the forks among processes that have started. The analyzer forgets their parents when these end.
+void Tracer::State::note_forks(std::span<const analysis::Started> processes) {
+    std::vector<int> parents;
+    for (const analysis::Started &each : processes)
+        if (each.parent_host_tid != 0) parents.push_back(each.parent_host_tid);
+    if (!unwinding || parents.empty()) return;
+    const std::unordered_map<int, int> pids = analyzer.pids_of(parents);
+    for (const analysis::Started &each : processes)
+        if (const auto parent = pids.find(each.parent_host_tid); parent != pids.end())
+            batch.forks.push_back({each.t_ns, parent->second, each.pid});
+}
+
+/// A fork has the code of its parent, until it changes it.
+void Tracer::State::know_code_of_forks() {
+    std::stable_sort(batch.forks.begin(), batch.forks.end(),
+                     [](const auto &a, const auto &b) { return a.t_ns < b.t_ns; });
+    std::erase_if(batch.forks, [this](const Unwinder::Fork &fork) {
+        if (!with_code.contains(fork.parent)) return true;
+        with_code.insert(fork.child);
+        return false;
+    });
+}
+
+/// Of processes whose changes came too early, or which were forked by one of them.
+void Tracer::State::list_unknown_code() {
+    for (const RawSample &bytes : batch.samples) {
+        const rsslag_sample raw = head_of(bytes);
+        if (raw.ns_tgid == 0 || with_code.contains(raw.ns_tgid)) continue;
+        if (const auto listing = source->list_mappings(raw.tgid, raw.ns_tgid, false)) know_code(*listing);
+    }
 }
 
 void Tracer::State::know_code(const core::MappingListing &listing) {
@@ -88,15 +119,23 @@ void Tracer::State::forget_code_of_untraced(std::span<const core::MappingChange>
     }
 }
 
-/// Passes the batch on, with all changes until now. A listing that was read after an exec does not describe samples
-/// from before that. The changes describe the new program completely.
+/// The changes from an exec on describe the new program completely. A listing that was read after it does not describe
+/// samples from before.
+void Tracer::State::know_code_of_execs(std::span<const core::MappingChange> changes) {
+    for (const core::MappingChange &change : changes) {
+        if (change.kind != core::MappingChange::Kind::Exec) continue;
+        with_code.insert(change.pid);
+        std::erase_if(batch.listings, [&](const auto &listing) { return listing.pid == change.pid; });
+    }
+}
+
+/// Passes the batch on, with all changes until now.
 void Tracer::State::unwind(std::span<const core::MappingChange> changes) {
     if (!unwinding) return;
+    know_code_of_execs(changes);
+    know_code_of_forks();
+    list_unknown_code();
     for (const core::MappingChange &change : changes) {
-        if (change.kind == core::MappingChange::Kind::Exec) {
-            with_code.insert(change.pid);
-            std::erase_if(batch.listings, [&](const auto &listing) { return listing.pid == change.pid; });
-        }
         if ((change.range.flags & core::MappingExecute) != 0 || change.kind != core::MappingChange::Kind::Mapped)
             batch.changes.push_back(change);
     }

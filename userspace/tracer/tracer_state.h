@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analysis/mapping_table.h"
+#include "analysis/started.h"
 #include "at_exec.h"
 #include "sampled_pages.h"
 #include "system/unreadable.h"
@@ -56,6 +57,7 @@ struct Tracer::State {
     /// By PID: matching processes that are not traced, with the reason.
     std::map<int, core::Error> not_attached;
 
+    std::vector<int> started;                      ///< PIDs of processes whose trace has started
     std::set<int> named;                           ///< PIDs of living processes whose mappings are traced
     analysis::MappingTable mappings;               ///< the state after all changes and listings fed so far
     std::vector<core::MappingChange> unmatched;    ///< of processes that a later record may show to be traced
@@ -79,6 +81,10 @@ struct Tracer::State {
     void emit_faults(std::span<const int> host_tids);
     void take_mappings();
     void take_samples();
+    void note_forks(std::span<const analysis::Started> processes);
+    void know_code_of_execs(std::span<const core::MappingChange> changes);
+    void know_code_of_forks();
+    void list_unknown_code();
     void know_code(const core::MappingListing &listing);
     void forget_code_of_untraced(std::span<const core::MappingChange> changes);
     void unwind(std::span<const core::MappingChange> changes);

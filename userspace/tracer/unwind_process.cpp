@@ -182,6 +182,12 @@ Bytes encoded(const Unwinder::Batch &batch) {
     put(out, batch.listings.size());
     for (const core::MappingListing &listing : batch.listings)
         put_listing(out, listing);
+    put(out, batch.forks.size());
+    for (const Unwinder::Fork &fork : batch.forks) {
+        put(out, fork.t_ns);
+        put_signed(out, fork.parent);
+        put_signed(out, fork.child);
+    }
     put(out, batch.ended.size());
     for (const int pid : batch.ended)
         put_signed(out, pid);
@@ -201,6 +207,13 @@ Unwinder::Batch batch_of(ByteReader in) {
         batch.changes.push_back(read_change(in));
     for (std::uint64_t left = in.number(); left > 0 && !in.bad(); --left)
         batch.listings.push_back(read_listing(in));
+    for (std::uint64_t left = in.number(); left > 0 && !in.bad(); --left) {
+        Unwinder::Fork fork;
+        fork.t_ns = in.number();
+        fork.parent = in.small();
+        fork.child = in.small();
+        batch.forks.push_back(fork);
+    }
     for (std::uint64_t left = in.number(); left > 0 && !in.bad(); --left)
         batch.ended.push_back(in.small());
     return batch;

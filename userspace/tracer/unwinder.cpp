@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -84,7 +85,8 @@ void add(CodeMap &map, const core::MappedRange &range, const core::BuildId &id) 
 }  // namespace
 
 struct Unwinder::State {
-    std::unordered_map<int, CodeMap> maps;  ///< by PID
+    /// By PID. Forks share the map of their parent until one of them changes it.
+    std::unordered_map<int, std::shared_ptr<CodeMap>> maps;
     unwind::CodeFiles files;
     /// The code of JITs, by PID. Read once in a batch at most.
     struct JitNames {
@@ -120,8 +122,10 @@ struct Unwinder::State {
         return cut;
     }
 
+    CodeMap &own_map(int pid);
     void apply(const core::MappingChange &change);
     void apply(const core::MappingListing &listing);
+    void apply(const Fork &fork);
     CodeRange *range_at(int pid, std::uint64_t address);
     std::string jit_function_at(int pid, std::uint64_t address);
     core::CallStack unwound(const RawSample &bytes, event::Stacks &out,
@@ -129,29 +133,44 @@ struct Unwinder::State {
     std::vector<event::Stacks> unwound(Batch batch);
 };
 
+/// To be changed: shared with no other process.
+CodeMap &Unwinder::State::own_map(int pid) {
+    std::shared_ptr<CodeMap> &map = maps[pid];
+    if (map == nullptr || map.use_count() > 1)
+        map = map == nullptr ? std::make_shared<CodeMap>() : std::make_shared<CodeMap>(*map);
+    return *map;
+}
+
 void Unwinder::State::apply(const core::MappingChange &change) {
     using Kind = core::MappingChange::Kind;
-    CodeMap &map = maps[change.pid];
     if (change.kind == Kind::Exec) {
-        map.clear();
+        maps.erase(change.pid);
         jits.erase(change.pid);
     }
-    if (change.kind == Kind::Mapped) add(map, change.range, change.build_id);
-    if (change.kind == Kind::Moved) remove(map, change.old_start, change.old_end);
+    if (change.kind == Kind::Mapped) add(own_map(change.pid), change.range, change.build_id);
+    if (change.kind == Kind::Moved) remove(own_map(change.pid), change.old_start, change.old_end);
 }
 
 void Unwinder::State::apply(const core::MappingListing &listing) {
-    CodeMap &map = maps[listing.pid];
-    map.clear();
+    const auto map = std::make_shared<CodeMap>();
     for (const core::MappingListing::Entry &entry : listing.entries)
-        add(map, entry.range, {});
+        add(*map, entry.range, {});
+    maps[listing.pid] = map;
+}
+
+void Unwinder::State::apply(const Fork &fork) {
+    if (const auto parent = maps.find(fork.parent); parent != maps.end()) {
+        const std::shared_ptr<CodeMap> map = parent->second;
+        maps[fork.child] = map;
+    }
 }
 
 CodeRange *Unwinder::State::range_at(int pid, std::uint64_t address) {
     const auto found = maps.find(pid);
     if (found == maps.end()) return nullptr;
-    auto at = found->second.upper_bound(address);
-    if (at == found->second.begin() || (--at)->second.end <= address) return nullptr;
+    CodeMap &map = *found->second;
+    auto at = map.upper_bound(address);
+    if (at == map.begin() || (--at)->second.end <= address) return nullptr;
     CodeRange &range = at->second;
     if (!std::exchange(range.looked_up, true)) {
         range.code = files.find(range.file, pid);
@@ -244,9 +263,17 @@ std::vector<event::Stacks> Unwinder::State::unwound(Batch batch) {
     for (const core::MappingListing &listing : batch.listings)
         apply(listing);
     auto change = batch.changes.begin();
+    auto fork = batch.forks.begin();
+    const auto apply_forks_until = [&](std::uint64_t t_ns) {
+        for (; fork != batch.forks.end() && fork->t_ns <= t_ns; ++fork)
+            apply(*fork);
+    };
     const auto apply_until = [&](std::uint64_t t_ns) {
-        for (; change != batch.changes.end() && change->t_ns <= t_ns; ++change)
+        for (; change != batch.changes.end() && change->t_ns <= t_ns; ++change) {
+            apply_forks_until(change->t_ns);
             apply(*change);
+        }
+        apply_forks_until(t_ns);
     };
     for (const RawSample &bytes : batch.samples) {
         if (entries >= kMostEntries) {

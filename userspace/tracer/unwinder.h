@@ -24,6 +24,11 @@ class Unwinder {
     Unwinder(const Unwinder &) = delete;
     Unwinder &operator=(const Unwinder &) = delete;
 
+    /// The new process has the code that its parent has at that time.
+    struct Fork {
+        std::uint64_t t_ns = 0;
+        int parent = 0, child = 0;  ///< PIDs
+    };
     /// What has come since the last one.
     struct Batch {
         std::uint64_t first = 0;  ///< number of the first sample
@@ -31,7 +36,8 @@ class Unwinder {
         std::uint64_t lost = 0;  ///< as event::Stacks
         std::vector<core::MappingChange> changes;
         std::vector<core::MappingListing> listings;
-        std::vector<int> ended;  ///< PIDs
+        std::vector<Fork> forks;  ///< ascending by time
+        std::vector<int> ended;   ///< PIDs
     };
     /// Threads many of whose stacks are longer than the copy, if there is space for larger copies: by host TID, how
     /// much was copied.

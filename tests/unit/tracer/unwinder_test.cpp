@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "rsslag/abi.h"
 
@@ -49,6 +52,46 @@ TEST(Unwinder, CopiesMoreIfThereIsSpace) {
     EXPECT_EQ(cut(kNow + 6 * kCopied).size(), 2U);
     EXPECT_EQ(cut(kNow + 6 * kCopied - 1).size(), 1U);
     EXPECT_EQ(cut(kNow + 3 * kCopied - 1).size(), 0U);
+}
+
+core::MappedRange code_at(std::uint64_t start, const char *file) {
+    core::MappedRange range;
+    range.start = start;
+    range.end = start + 0x1000;
+    range.flags = core::MappingExecute;
+    range.name = file;
+    return range;
+}
+
+RawSample sample_at(int pid, std::uint64_t t_ns) {
+    RawSample bytes = sample_of(pid, false);
+    std::memcpy(bytes.data() + offsetof(rsslag_sample, t_ns), &t_ns, sizeof(t_ns));
+    return bytes;
+}
+
+TEST(Unwinder, AForkHasTheCodeThatItsParentHadThen) {
+    constexpr int kParent = 7, kChild = 8, kGrandchild = 9;
+    Unwinder::Batch batch;
+    batch.listings.push_back({0, kParent, {{code_at(0x1000, "/before"), std::nullopt}}, {}});
+    const auto mapped = [](std::uint64_t t_ns, int pid, const char *file) {
+        core::MappingChange change;
+        change.t_ns = t_ns;
+        change.pid = pid;
+        change.range = code_at(0x1000, file);
+        return change;
+    };
+    batch.changes = {mapped(20, kParent, "/of parent"), mapped(40, kChild, "/of child")};
+    batch.forks = {{10, kParent, kChild}, {30, kChild, kGrandchild}};
+    batch.samples = {sample_at(kChild, 15), sample_at(kParent, 25),     sample_at(kChild, 26),
+                     sample_at(kChild, 45), sample_at(kGrandchild, 46), sample_at(kParent, 47)};
+    const Unwinder::Result result = Unwinder(1 << 20).unwound(std::move(batch));
+    ASSERT_EQ(result.stacks.size(), 1U);
+    const event::Stacks &stacks = result.stacks[0];
+    std::vector<std::string> files;
+    for (const std::uint32_t stack : stacks.of)
+        files.push_back(stacks.frames[stacks.stacks[stack].frames.at(0)].file);
+    EXPECT_EQ(files,
+              (std::vector<std::string>{"/before", "/of parent", "/before", "/of child", "/before", "/of parent"}));
 }
 
 }  // namespace
