@@ -80,8 +80,13 @@ TEST(Stacks, TextShowsHowManyAreWhole) {
     EXPECT_EQ(stacks_text(all, profile::By::Function, 9, kPage, true).find("whole"), std::string::npos);
     all.stacks.push_back({{1}, core::StackEnd::Cut});
     all.flows.push_back({1, profile::Reason::PageFault, 10, 11, {1, 0, 0, 0, 1}});
-    EXPECT_NE(stacks_text(all, profile::By::Function, 9, kPage, true).find("; 80.0 % of the stacks are whole"),
-              std::string::npos);
+    const auto text = [&all] { return stacks_text(all, profile::By::Function, 9, kPage, true); };
+    EXPECT_NE(text().find("; 80.0 % of the stacks are whole; "), std::string::npos) << text();
+    all.stacks.push_back({{1}, core::StackEnd::NoCopy});
+    all.flows.push_back({2, profile::Reason::Exit, 10, 11, {0, 7, 0, 0, 5}});
+    EXPECT_NE(text().find("; 80.0 % of the stacks are whole, not counting 5 of exits; "), std::string::npos) << text();
+    all.flows.back().reason = profile::Reason::PageFault;
+    EXPECT_NE(text().find("; 40.0 % of the stacks are whole; "), std::string::npos) << text();
 }
 
 TEST(Stacks, ByReason) {
