@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "trace_options.h"
 
-#include <fmt/format.h>
-
-#include <charconv>
 #include <cstdint>
-#include <memory>
-#include <optional>
 
 #include "commands.h"
 #include "core/duration.h"
-#include "core/text.h"
+#include "core/size.h"
 #include "terminal/screen.h"
 
 namespace rsslag::cli {
@@ -20,35 +15,13 @@ using core::Error;
 using core::Kind;
 using core::Status;
 
-/// 512K, 8M, 1G; a bare number is bytes.
-std::optional<std::uint64_t> parse_size(const std::string &argument) {
-    std::uint64_t number = 0;
-    const char *const end = argument.data() + argument.size();
-    const auto [rest, err] = std::from_chars(argument.data(), end, number);
-    const std::string unit(rest, end);
-    const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
-    if (err != std::errc{} || shift < 0 || number == 0 || number > UINT64_MAX >> shift) return std::nullopt;
-    return number << shift;
-}
-
-core::Result<std::uint64_t> parse_size_of(const char *option, const std::string &argument, std::uint64_t least,
-                                          std::uint64_t most, const char *range) {
-    const auto size = parse_size(argument);
-    if (!size)
-        return Error{Kind::BadInput, fmt::format("{} {} is not a size", option, core::printable(argument)), 0,
-                     "use 512K, 8M or 1G"};
-    if (*size < least || *size > most)
-        return Error{Kind::BadInput, fmt::format("{} {} is out of range", option, core::printable(argument)), 0, range};
-    return *size;
-}
-
 Status parse_limit(session::TraceOptions &options) {
     if (options.typed.max_size.empty()) return core::success();
     if (options.recording.empty() && options.format != session::Format::Screen &&
         options.format != session::Format::Progress)
         return Error{Kind::BadInput, "--max-size requires a recording", 0, "add --record FILE"};
-    const auto most = parse_size_of("--max-size", options.typed.max_size, std::uint64_t{256} << 10,
-                                    std::uint64_t{1} << 50, "use at least 256K");
+    const auto most = core::parse_size("--max-size", options.typed.max_size, std::uint64_t{256} << 10,
+                                       std::uint64_t{1} << 50, "use at least 256K");
     if (!most) return most.error();
     options.max_bytes = *most;
     return core::success();
@@ -59,17 +32,17 @@ Status parse_buffers(session::TraceOptions &options) {
     if (!ring.empty() && !memory.empty())
         return Error{Kind::BadInput, "--ring and --memory cannot be combined", 0, "remove one of them"};
     if (!ring.empty()) {
-        const auto size = parse_size_of("--ring", ring, 4096, std::uint64_t{1} << 30, "use 4K to 1024M");
+        const auto size = core::parse_size("--ring", ring, 4096, std::uint64_t{1} << 30, "use 4K to 1024M");
         if (!size) return size.error();
         options.ring_bytes = *size;
     }
     if (!memory.empty()) {
         const auto size =
-            parse_size_of("--memory", memory, std::uint64_t{1} << 20, std::uint64_t{1} << 36, "use 1M to 64G");
+            core::parse_size("--memory", memory, std::uint64_t{1} << 20, std::uint64_t{1} << 36, "use 1M to 64G");
         if (!size) return size.error();
         options.memory_bytes = *size;
     }
-    const auto stack = parse_size_of("--stack-bytes", options.typed.stack_bytes, 1024, 32768, "use 1K to 32K");
+    const auto stack = core::parse_size("--stack-bytes", options.typed.stack_bytes, 1024, 32768, "use 1K to 32K");
     if (!stack) return stack.error();
     options.stack_bytes = static_cast<std::uint32_t>(*stack - *stack % (*stack > 4096 ? 4096 : 8));
     return core::success();
