@@ -374,6 +374,23 @@ class ByFunction(TracingTest):
             self.assertTrue(all(frame['module'] for frame in stack['frames']), stack)
             self.assertNotEqual(stack['end'], 'no_rules', stack)
 
+    def test_unwinds_by_the_method_that_is_chosen(self):
+        """The program has .eh_frame, and uses the frame pointer for something else."""
+        methods = ('auto', 'dwarf', 'fp')
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+            documents = []
+            for method in methods:
+                file = os.path.join(directory, method)
+                ran = rsslag('record', '-o', file, *RING, '--stacks=1', '--unwind', method, '--', program(), '1')
+                self.assertEqual(ran.status, 0, ran)
+                documents.append(json.loads(self.ran('report', '--json', file)))
+        for method, document in zip(methods, documents, strict=True):
+            stacks = [[frame['function'] for frame in stack['frames']] for stack in document['stacks']]
+            of_sixty = [functions for functions in stacks if functions and functions[0] == 'touch_sixty']
+            self.assertTrue(of_sixty)
+            for functions in of_sixty:
+                self.assertEqual('main' in functions, method != 'fp', (method, functions))
+
     def test_copies_of_long_stacks_grow(self):
         """From 2 KiB to 32, as there are 16 KiB below main."""
         with Touching(1, 'deep') as deep, tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
@@ -648,10 +665,13 @@ class Refused(unittest.TestCase):
         ran = rsslag('live', '--stacks', '1')
         assert_one_error_line(self, ran, 2)
         self.assertIn('--record', ran.err)
-        for option in ('--stack-bytes=4K', '--stack-seed=1'):
+        for option in ('--stack-bytes=4K', '--stack-seed=1', '--unwind=fp'):
             ran = rsslag('record', option, '-o', '/dev/null', '1')
             assert_one_error_line(self, ran, 2)
             self.assertIn('--stacks', ran.err)
+        ran = rsslag('record', '--stacks', '--unwind=lbr', '-o', '/dev/null', '1')
+        assert_one_error_line(self, ran, 2)
+        self.assertIn('auto, fp or dwarf', ran.err)
         for value in ('0', 'x', '-1', '64k'):
             assert_one_error_line(self, rsslag('record', f'--stacks={value}', '-o', '/dev/null', '1'), 2)
 

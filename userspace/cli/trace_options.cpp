@@ -44,7 +44,7 @@ Status parse_buffers(session::TraceOptions &options) {
     }
     const auto stack = core::parse_size("--stack-bytes", options.typed.stack_bytes, 1024, 32768, "use 1K to 32K");
     if (!stack) return stack.error();
-    options.stack_bytes = static_cast<std::uint32_t>(*stack - *stack % (*stack > 4096 ? 4096 : 8));
+    options.samples.stack_bytes = static_cast<std::uint32_t>(*stack - *stack % (*stack > 4096 ? 4096 : 8));
     return core::success();
 }
 
@@ -105,7 +105,11 @@ void add_stack_options(CLI::App &command, session::TraceOptions &options) {
         .add_option("--stack-bytes", options.typed.stack_bytes, "With --stacks: bytes copied of each stack, 1K to 32K")
         ->capture_default_str()
         ->needs(stacks);
-    command.add_option("--stack-seed", options.stack_seed, "With --stacks: another number chooses other pages")
+    command.add_option("--stack-seed", options.samples.seed, "With --stacks: another number chooses other pages")
+        ->capture_default_str()
+        ->needs(stacks);
+    command
+        .add_option("--unwind", options.typed.unwind, "With --stacks: auto, fp (frame pointers) or dwarf (.eh_frame)")
         ->capture_default_str()
         ->needs(stacks);
 }

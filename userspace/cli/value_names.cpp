@@ -52,6 +52,7 @@ constexpr std::array kValueNames{
     ValueName{"", "--ring", "SIZE"},
     ValueName{"", "--stack-bytes", "SIZE"},
     ValueName{"", "--stack-seed", "N"},
+    ValueName{"", "--unwind", "{auto,fp,dwarf}", Check::Listed},
     ValueName{"", "--memory", "SIZE"},
     ValueName{"", "--max-size", "SIZE"},
     ValueName{"", "--record", "FILE"},

@@ -22,13 +22,21 @@ inline std::uint64_t sampled_page(std::uint64_t address) {
     return address & ~std::uint64_t{4095};
 }
 
-/// What is sampled.
+/// How the callers of a frame are found.
+enum class UnwindBy : std::uint8_t {
+    Auto,           ///< by .eh_frame, and by the frame pointer where there is none
+    FramePointers,  ///< code that uses the register for something else ends or misleads the stack
+    EhFrame,        ///< code without ends the stack
+};
+
+/// What is sampled, and how it is unwound.
 struct SampleOptions {
     std::uint32_t period = 0;  ///< pages to a sample, on average; 0: no samples
     /// Copied of each stack at first (stack_sizes()): a multiple of 8, or of 4096 if it is larger.
     std::uint32_t stack_bytes = 2048;
     std::uint64_t seed = 0;  ///< of the hash that chooses pages
     std::size_t ring_bytes = std::size_t{8} << 20;
+    UnwindBy unwind = UnwindBy::Auto;
 };
 
 /// The sizes of the copies of stacks, in ascending order. A thread whose stack is cut gets the next one.

@@ -35,17 +35,15 @@ Status Session::open() {
     chosen.walk = !options_.no_walk;
     const bool recorded = recording_.has_value() || writer_.on_screen();  // on the screen a key starts a recording
     chosen.names = recorded && !options_.no_names;
-    chosen.samples.period = options_.sample_period;
-    chosen.samples.stack_bytes = options_.stack_bytes;
-    chosen.samples.seed = options_.stack_seed;
+    chosen.samples = options_.samples;
     chosen.samples.ring_bytes = std::max(chosen.samples.ring_bytes, options_.ring_bytes);
     chosen.calibrated = recorded;  // lines do not show which files are exact
     chosen.threads = options_.threads;
     chosen.stop_waiting = [this] { return must_end(); };
     chosen.for_screen = writer_.on_screen();
     chosen.observer = &writer_;
-    if (writer_.on_screen() && options_.sample_period > 0) {
-        stacks_.emplace(options_.sample_period);
+    if (writer_.on_screen() && options_.samples.period > 0) {
+        stacks_.emplace(options_.samples.period);
         chosen.observer = &both_.emplace(writer_, *stacks_);
     }
     auto tracer = tracer::Tracer::open(chosen);
@@ -64,7 +62,7 @@ Status Session::open() {
 Status Session::head(bool no_match) {
     screen::ScreenFacts facts = screen_facts(tracer_->facts(), interval_, !options_.no_walk, false);
     facts.no_match = no_match;
-    facts.sample_period = options_.sample_period;
+    facts.sample_period = options_.samples.period;
     Status written = writer_.head(std::move(facts));
     show_recording();
     return written;

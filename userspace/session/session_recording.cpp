@@ -105,7 +105,7 @@ recording::Header Session::header() const {
     header.boot_id = kernel_uuid("boot_id");
     header.trace_id = kernel_uuid("uuid");
     header.command_line = command_line_;
-    header.sample_period = options_.sample_period;
+    header.sample_period = options_.samples.period;
     header.interval_ms = static_cast<std::uint64_t>(interval_.count());
     // Without --threads, readers of the recording show all threads.
     header.threads = static_cast<std::uint8_t>(options_.typed.threads.empty() ? core::ThreadChoice::Which::All

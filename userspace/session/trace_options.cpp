@@ -27,11 +27,15 @@ core::Result<core::ThreadChoice> parse_threads(const std::string &argument) {
 core::Status parse_stacks(TraceOptions &options) {
     using core::Error;
     using core::Kind;
-    const std::string &typed = options.typed.stacks;
+    using core::UnwindBy;
+    const std::string &unwind = options.typed.unwind, &typed = options.typed.stacks;
+    options.samples.unwind = unwind == "fp"      ? UnwindBy::FramePointers
+                             : unwind == "dwarf" ? UnwindBy::EhFrame
+                                                 : UnwindBy::Auto;
     if (typed.empty()) return core::success();
     const char *const end = typed.data() + typed.size();
-    const auto [rest, err] = std::from_chars(typed.data(), end, options.sample_period);
-    if (err != std::errc{} || rest != end || options.sample_period == 0)
+    const auto [rest, err] = std::from_chars(typed.data(), end, options.samples.period);
+    if (err != std::errc{} || rest != end || options.samples.period == 0)
         return Error{Kind::BadInput, fmt::format("--stacks={} is not valid", core::printable(typed)), 0,
                      "use a number of pages: --stacks=64"};
     if (options.mode == "counts")

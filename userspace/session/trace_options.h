@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "core/samples.h"
 #include "core/tick.h"
 #include "system/targets.h"
 
@@ -41,15 +42,14 @@ struct TraceOptions {
         std::string max_size;
         std::string stacks;  ///< pages to a sample; empty: no samples
         std::string stack_bytes = "2K";
+        std::string unwind = "auto";
     } typed;  ///< the arguments as typed; the fields below contain the parsed values
     std::chrono::milliseconds interval{1000};
     std::optional<std::chrono::milliseconds> duration;
     Format format = Format::Lines;
     core::ThreadChoice threads;
     std::size_t ring_bytes = 0, memory_bytes = 0;  ///< 0: the default
-    std::uint32_t sample_period = 0;               ///< --stacks: pages to a sample; 0: no samples
-    std::uint32_t stack_bytes = 0;                 ///< --stack-bytes
-    std::uint64_t stack_seed = 0;                  ///< --stack-seed
+    core::SampleOptions samples;                   ///< of --stacks and the options that need it
     std::chrono::milliseconds sync{5000};
     std::optional<std::uint64_t> max_bytes;  ///< of a recording; nullopt: no limit
 };
@@ -57,7 +57,8 @@ struct TraceOptions {
 /// Parses "all", "changed", "top:N" or "none". Kind::BadInput otherwise. Pure.
 core::Result<core::ThreadChoice> parse_threads(const std::string &argument);
 
-/// Sets sample_period from typed.stacks. Kind::BadInput if it is no number, or excluded by another option.
+/// Sets samples.period and samples.unwind from what was typed. Kind::BadInput if it is no number, or excluded by
+/// another option.
 core::Status parse_stacks(TraceOptions &options);
 
 }  // namespace rsslag::session

@@ -57,11 +57,6 @@ std::optional<std::uint64_t> inode_of(const std::string &path) {
 
 }  // namespace
 
-/// Of a batch, so that the ring has space for more.
-std::size_t most_sample_bytes(const Tracer::Options &options) {
-    return options.samples.ring_bytes / 2;
-}
-
 event::Faults faults_of(Source &source, std::span<const int> host_tids) {
     const std::vector<core::FaultCounts> counts = source.faults(host_tids);
     event::Faults faults;
@@ -89,7 +84,7 @@ Tracer::State::State(std::unique_ptr<Source> kernel, Options chosen, std::option
         unwinding =
             std::make_unique<Unwinding>([this](const Unwinding::Batch &next) { return unwind_process->unwound(next); });
     } else {
-        const auto unwinder = std::make_shared<Unwinder>(most_sample_bytes(options));
+        const auto unwinder = std::make_shared<Unwinder>(options.samples);
         unwinding = std::make_unique<Unwinding>(
             [unwinder](Unwinding::Batch next) { return unwinder->unwound(std::move(next)); });
     }
@@ -102,7 +97,7 @@ Tracer::Tracer(Tracer &&) noexcept = default;
 core::Result<Tracer> Tracer::open(Options options) {
     std::optional<UnwindProcess> process;
     if (options.samples.period > 0) {
-        auto started = UnwindProcess::start(most_sample_bytes(options));
+        auto started = UnwindProcess::start(options.samples);
         if (!started) return started.error();
         process.emplace(std::move(*started));
     }

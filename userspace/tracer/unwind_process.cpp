@@ -150,7 +150,7 @@ Unwinder::Result dropped(const Unwinder::Batch &batch) {
 }
 
 /// The child. Ends when the parent closes the connection, which it also does by its own end.
-[[noreturn]] void serve(int connection, std::size_t most_bytes) {
+[[noreturn]] void serve(int connection, const core::SampleOptions &options) {
     constexpr int kNull = 0, kHere = 3;
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP})  // a terminal sends some to all its processes
         std::signal(signal, SIG_IGN);
@@ -161,7 +161,7 @@ Unwinder::Result dropped(const Unwinder::Batch &batch) {
     if (close_range(kHere + 1, ~0U, 0) != 0) _exit(1);
     prctl(PR_SET_NAME, "rsslag-unwinder");
     if (!system::keep_only(std::vector<cap_value_t>{CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH})) _exit(1);
-    Unwinder unwinder(most_bytes);
+    Unwinder unwinder(options);
     while (const auto message = receive_message(kHere, -1))
         if (!send_message(kHere, encoded(unwinder.unwound(batch_of(ByteReader(*message)))))) break;
     _exit(0);
@@ -254,7 +254,7 @@ std::optional<Unwinder::Result> result_of(ByteReader in, const Unwinder::Batch &
     return result;
 }
 
-core::Result<UnwindProcess> UnwindProcess::start(std::size_t most_bytes) {
+core::Result<UnwindProcess> UnwindProcess::start(const core::SampleOptions &options) {
     int ends[2] = {-1, -1};
     const auto failed = [] {
         return core::Error{core::Kind::Io, std::string("cannot start a process: ") + std::strerror(errno), errno, ""};
@@ -263,7 +263,7 @@ core::Result<UnwindProcess> UnwindProcess::start(std::size_t most_bytes) {
     core::Fd own(ends[0]), other(ends[1]);
     const pid_t pid = fork();
     if (pid < 0) return failed();
-    if (pid == 0) serve(other.get(), most_bytes);
+    if (pid == 0) serve(other.get(), options);
     return UnwindProcess(pid, std::move(own));
 }
 

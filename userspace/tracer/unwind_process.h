@@ -19,7 +19,7 @@ namespace rsslag::tracer {
 class UnwindProcess {
   public:
     /// Forks. Must be called before this process starts a thread. Kind::Io.
-    static core::Result<UnwindProcess> start(std::size_t most_bytes);
+    static core::Result<UnwindProcess> start(const core::SampleOptions &options);
     UnwindProcess(UnwindProcess &&other) noexcept;
     UnwindProcess &operator=(UnwindProcess &&) = delete;
     /// Ends the process.

@@ -101,10 +101,10 @@ struct Unwinder::State {
     };
     std::map<int, Copies> copies;  ///< of the current batch, by host TID
     std::size_t batch_bytes = 0;
-    const std::size_t most_bytes;
+    const core::SampleOptions options;
     std::size_t name_bytes = 0;  ///< of frames that are new in the event
 
-    explicit State(std::size_t most) : most_bytes(most) {}
+    explicit State(const core::SampleOptions &chosen) : options(chosen) {}
 
     /// The threads a quarter of whose stacks are cut. Larger copies take more space in the ring, so a few do not
     /// suffice.
@@ -115,7 +115,7 @@ struct Unwinder::State {
         for (const auto &[tid, of_thread] : std::exchange(copies, {})) {
             if (4 * of_thread.cut < of_thread.all || of_thread.cut == 0) continue;
             const std::size_t more = of_thread.all * of_thread.bytes * (kTimes - 1);
-            if (bytes + more > most_bytes) continue;
+            if (bytes + more > options.ring_bytes / 2) continue;
             bytes += more;
             cut[tid] = of_thread.bytes;
         }
@@ -196,12 +196,14 @@ core::CallStack Unwinder::State::unwound(const RawSample &bytes, event::Stacks &
     const unwind::StackCopy copy{sample.registers[kSp], std::span(bytes).subspan(sizeof(sample), copied)};
     const int pid = sample.ns_tgid;
     if (sample.registers[kIp] == 0) return {{}, core::StackEnd::NoCopy};
-    const unwind::Stack stack =
-        unwind::unwind(registers_of(sample), copy, [&](std::uint64_t at) -> std::optional<unwind::Code> {
+    const unwind::Stack stack = unwind::unwind(
+        registers_of(sample), copy,
+        [&](std::uint64_t at) -> std::optional<unwind::Code> {
             const CodeRange *const range = range_at(pid, at);
             if (range == nullptr || !range->bias) return std::nullopt;
             return unwind::Code{range->code->rules(), *range->bias};
-        });
+        },
+        options.unwind);
     Copies &of_thread = copies[sample.tid];
     of_thread.all++;
     batch_bytes += bytes.size();
@@ -303,7 +305,7 @@ std::vector<event::Stacks> Unwinder::State::unwound(Batch batch) {
     return all;
 }
 
-Unwinder::Unwinder(std::size_t most_bytes) : state_(std::make_unique<State>(most_bytes)) {}
+Unwinder::Unwinder(const core::SampleOptions &options) : state_(std::make_unique<State>(options)) {}
 Unwinder::~Unwinder() = default;
 
 Unwinder::Result Unwinder::unwound(Batch batch) {

@@ -9,6 +9,7 @@
 
 #include "core/event.h"
 #include "core/mapping.h"
+#include "core/samples.h"
 
 namespace rsslag::tracer {
 
@@ -18,8 +19,8 @@ using RawSample = std::vector<std::byte>;
 /// Turns samples into stacks. Keeps the mappings of code of the traced processes, and opens their files.
 class Unwinder {
   public:
-    /// `most_bytes`: of the samples of a batch; copies of stacks do not grow beyond it.
-    explicit Unwinder(std::size_t most_bytes);
+    /// Copies of stacks grow until the samples of a batch fill half of the ring.
+    explicit Unwinder(const core::SampleOptions &options);
     ~Unwinder();
     Unwinder(const Unwinder &) = delete;
     Unwinder &operator=(const Unwinder &) = delete;

@@ -73,7 +73,7 @@ Step by_frame_pointer(const Registers &registers, const StackCopy &copy) {
 
 }  // namespace
 
-Stack unwind(Registers registers, const StackCopy &copy, const CodeAt &code_at) {
+Stack unwind(Registers registers, const StackCopy &copy, const CodeAt &code_at, core::UnwindBy by) {
     Stack stack;
     Frame frame{registers.pc(), true, false};
     for (;;) {
@@ -95,7 +95,12 @@ Stack unwind(Registers registers, const StackCopy &copy, const CodeAt &code_at) 
             stack.end = StackEnd::Outermost;
             return stack;
         }
-        const Step step = rules != nullptr ? by_rules(*rules, registers, copy) : by_frame_pointer(registers, copy);
+        Step step;
+        const bool use_rules = rules != nullptr && (by != core::UnwindBy::FramePointers || rules->outermost);
+        if (use_rules)
+            step = by_rules(*rules, registers, copy);
+        else if (by != core::UnwindBy::EhFrame)
+            step = by_frame_pointer(registers, copy);
         if (!step.caller) {
             stack.end = step.end;
             return stack;
@@ -107,7 +112,7 @@ Stack unwind(Registers registers, const StackCopy &copy, const CodeAt &code_at) 
             return stack;
         }
         registers = *step.caller;
-        frame = {registers.pc(), step.caller_interrupted, rules == nullptr};
+        frame = {registers.pc(), step.caller_interrupted, !use_rules};
     }
 }
 

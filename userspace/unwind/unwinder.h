@@ -38,7 +38,7 @@ struct Stack {
     StackEnd end = StackEnd::NoRules;
 };
 
-/// Unwinds by .eh_frame. Where there is none, goes on by the frame pointer, frame by frame.
-Stack unwind(Registers registers, const StackCopy &copy, const CodeAt &code_at);
+Stack unwind(Registers registers, const StackCopy &copy, const CodeAt &code_at,
+             core::UnwindBy by = core::UnwindBy::Auto);
 
 }  // namespace rsslag::unwind

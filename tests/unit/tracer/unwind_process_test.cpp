@@ -16,8 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMost = 1 << 20;
-
 RawSample sample_of(int tid) {
     rsslag_sample sample{};
     sample.tid = tid;
@@ -80,7 +78,7 @@ TEST(UnwindProcess, ABatchComesBack) {
 
 TEST(UnwindProcess, AResultMustBeOfTheBatch) {
     const Unwinder::Batch sent = batch();
-    Unwinder::Result result = Unwinder(kMost).unwound(sent);
+    Unwinder::Result result = Unwinder(core::SampleOptions()).unwound(sent);
     result.cut[11] = 2048;
     const auto accepted = [&] {
         const recording::Bytes bytes = encoded(result);
@@ -104,10 +102,10 @@ TEST(UnwindProcess, AResultMustBeOfTheBatch) {
 }
 
 TEST(UnwindProcess, UnwindsAsTheUnwinderDoes) {
-    auto process = UnwindProcess::start(kMost);
+    auto process = UnwindProcess::start(core::SampleOptions());
     ASSERT_TRUE(process);
     const Unwinder::Result result = process->unwound(batch());
-    const Unwinder::Result expected = Unwinder(kMost).unwound(batch());
+    const Unwinder::Result expected = Unwinder(core::SampleOptions()).unwound(batch());
     ASSERT_EQ(result.stacks.size(), 1U);
     EXPECT_EQ(result.stacks[0].of, expected.stacks.at(0).of);
     EXPECT_EQ(result.stacks[0].stacks, expected.stacks[0].stacks);
@@ -116,7 +114,7 @@ TEST(UnwindProcess, UnwindsAsTheUnwinderDoes) {
 }
 
 TEST(UnwindProcess, HasNoDescriptorButTheConnection) {
-    auto process = UnwindProcess::start(kMost);
+    auto process = UnwindProcess::start(core::SampleOptions());
     ASSERT_TRUE(process);
     process->unwound(batch());  // it answers after it has closed the others
     std::multiset<std::string> names;
@@ -129,7 +127,7 @@ TEST(UnwindProcess, HasNoDescriptorButTheConnection) {
 }
 
 TEST(UnwindProcess, AfterItsEndAllStacksAreDropped) {
-    auto process = UnwindProcess::start(kMost);
+    auto process = UnwindProcess::start(core::SampleOptions());
     ASSERT_TRUE(process);
     ASSERT_EQ(kill(process->pid(), SIGSEGV), 0);
     for (int i = 0; i < 2; ++i) {

@@ -34,7 +34,9 @@ RawSample sample_of(int tid, bool cut) {
 Unwinder::Cut cut_of(std::size_t most_bytes, std::initializer_list<RawSample> samples) {
     Unwinder::Batch batch;
     batch.samples = samples;
-    return Unwinder(most_bytes).unwound(std::move(batch)).cut;
+    core::SampleOptions options;
+    options.ring_bytes = 2 * most_bytes;
+    return Unwinder(options).unwound(std::move(batch)).cut;
 }
 
 TEST(Unwinder, CopiesMoreIfAQuarterOfTheStacksAreCut) {
@@ -84,7 +86,7 @@ TEST(Unwinder, AForkHasTheCodeThatItsParentHadThen) {
     batch.forks = {{10, kParent, kChild}, {30, kChild, kGrandchild}};
     batch.samples = {sample_at(kChild, 15), sample_at(kParent, 25),     sample_at(kChild, 26),
                      sample_at(kChild, 45), sample_at(kGrandchild, 46), sample_at(kParent, 47)};
-    const Unwinder::Result result = Unwinder(1 << 20).unwound(std::move(batch));
+    const Unwinder::Result result = Unwinder(core::SampleOptions()).unwound(std::move(batch));
     ASSERT_EQ(result.stacks.size(), 1U);
     const event::Stacks &stacks = result.stacks[0];
     std::vector<std::string> files;

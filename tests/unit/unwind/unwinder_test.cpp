@@ -221,6 +221,26 @@ TEST(Unwinder, FollowsFramePointersWhereThereAreNoRules) {
     EXPECT_EQ(stack.frames[2].pc, 0x3333U);
 }
 
+TEST(Unwinder, OnlyByTheMethodThatIsChosen) {
+    const Framed framed;
+    const StackCopy copy{0x1000, std::as_bytes(std::span(framed.words))};
+    const Stack none = unwind(
+        framed.registers, copy, [](std::uint64_t) { return std::nullopt; }, core::UnwindBy::EhFrame);
+    EXPECT_EQ(none.frames.size(), 1U);
+    EXPECT_EQ(none.end, StackEnd::NoRules);
+
+    Here here;
+    look(here, kWhole);
+    here.registers.set(kFramePointer, here.stack + 16);
+    for (std::size_t i = 0; i < 64; ++i)
+        here.bytes[i] = std::byte{0x44};
+    OwnCode code;
+    const Stack misled = unwind(here.registers, here.copy(), std::ref(code), core::UnwindBy::FramePointers);
+    ASSERT_EQ(misled.frames.size(), 2U);
+    EXPECT_TRUE(misled.frames[1].by_frame_pointer);
+    EXPECT_EQ(misled.frames[1].pc, 0x4444'4444'4444'4444U);
+}
+
 TEST(Unwinder, RefusesAFrameThatLeadsBack) {
     Framed framed;
     framed.words[2] = 0x1008;
