@@ -374,6 +374,30 @@ class ByFunction(TracingTest):
             self.assertTrue(all(frame['module'] for frame in stack['frames']), stack)
             self.assertNotEqual(stack['end'], 'no_rules', stack)
 
+    def test_names_can_be_looked_up_later(self):
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+            file, symbols = os.path.join(directory, 'file'), os.path.join(directory, 'symbols')
+            ran = rsslag('record', '-o', file, *RING, '--stacks=1', '--no-symbols', '--', program('by_line'), '1')
+            self.assertEqual(ran.status, 0, ran)
+            nameless = json.loads(self.ran('report', '--json', file))
+            modules = {frame['module']: frame['build_id'] for stack in nameless['stacks'] for frame in stack['frames']}
+            self.assertEqual({frame['function'] for stack in nameless['stacks'] for frame in stack['frames']}, {None})
+            os.makedirs(os.path.join(symbols, modules[program('by_line')]))
+            shutil.copy(program('by_line'), os.path.join(symbols, modules[program('by_line')], 'debuginfo'))
+            document = json.loads(self.ran('report', '--json', '--symbols', symbols, file))
+            assert_valid(self, 'report', document)
+            by_file = self.ran('report', '--stacks', '--by', 'file', '--symbols', symbols, file)
+            folded = self.ran('export', '--format', 'folded', '--symbols', symbols, file)
+            for args in (['report'], ['export', '--format', 'folded']):
+                for wrong in (file, os.path.join(directory, 'nothing')):
+                    assert_one_error_line(self, rsslag(*args, '--symbols', wrong, file), 2)
+        for function, share in SHARES.items():
+            self.assertAlmostEqual(pages_by(document, function, 'came'), round(10 * share) * ((1 << 20) // 10 // PAGE), delta=16)
+        for value in ('came', 'went'):
+            self.assertEqual(*(sum(stack[value] for stack in each['stacks']) for each in (nameless, document)))
+        self.assertRegex(by_file, r'\n *[\d,]+ .*tests/bench/by_function.cpp\n')
+        self.assertIn(';main;', folded)
+
     def test_unwinds_by_the_method_that_is_chosen(self):
         """The program has .eh_frame, and uses the frame pointer for something else."""
         methods = ('auto', 'dwarf', 'fp')
@@ -665,7 +689,7 @@ class Refused(unittest.TestCase):
         ran = rsslag('live', '--stacks', '1')
         assert_one_error_line(self, ran, 2)
         self.assertIn('--record', ran.err)
-        for option in ('--stack-bytes=4K', '--stack-seed=1', '--unwind=fp'):
+        for option in ('--stack-bytes=4K', '--stack-seed=1', '--unwind=fp', '--no-symbols'):
             ran = rsslag('record', option, '-o', '/dev/null', '1')
             assert_one_error_line(self, ran, 2)
             self.assertIn('--stacks', ran.err)

@@ -18,6 +18,7 @@
 #include "file_budget.h"
 #include "profile/formats.h"
 #include "session/missing_to_stderr.h"
+#include "session/with_symbols.h"
 #include "system/signals.h"
 #include "terminal/output.h"
 #include "terminal/rescue.h"
@@ -31,7 +32,7 @@ using core::Status;
 
 struct ExportOptions {
     std::string file;
-    std::optional<std::string> output;
+    std::optional<std::string> output, symbols;
     std::string format = "jsonl";
     bool rows_only = false;
     bool force = false;
@@ -80,8 +81,10 @@ int export_rows(const ExportOptions &options, FileBudget &budget) {
     }
     system::StopSignals stop;
     const auto sink = sink_of(options, file, stop, budget);
+    const auto named = session::with_symbols(*sink, options.symbols, [&](std::uint64_t bytes) { budget.add(bytes); });
+    if (!named) return fail(named.error());
     const auto written = analysis::emit_rows(
-        options.file, *sink, [&](std::uint64_t work) { return stop.stop_requested() || budget.spent(work); });
+        options.file, **named, [&](std::uint64_t work) { return stop.stop_requested() || budget.spent(work); });
     const bool unread = !written && written.error().err == ECANCELED;
     if (!written && !unread) return fail(written.error());
     budget.done();
@@ -105,6 +108,7 @@ Run add_export(CLI::App &app, const Common &common) {
         ->add_option("--format", options->format, "jsonl, csv, sqlite, perfetto; of stacks: folded, pprof, speedscope")
         ->capture_default_str();
     command->add_option("-o,--output", options->output, "Write to FILE instead of stdout");
+    command->add_option("--symbols", options->symbols, "Look up functions that have no name, as report --symbols does");
     command->add_flag("--rows-only", options->rows_only,
                       "jsonl, csv: omit the header line, to join the tables of many recordings");
     command->add_flag("--force", options->force, "Replace an existing FILE");

@@ -19,6 +19,7 @@
 #include "report/flame_svg.h"
 #include "report/report_builder.h"
 #include "report/stacks.h"
+#include "session/with_symbols.h"
 #include "system/signals.h"
 #include "terminal/output.h"
 #include "terminal/rescue.h"
@@ -34,7 +35,7 @@ using report::Report;
 
 struct ReportOptions {
     std::string file;
-    std::optional<std::string> other, svg, html, flame;
+    std::optional<std::string> other, svg, html, flame, symbols;
     bool json = false;
     bool all = false, stacks = false;
     std::string by = "function";
@@ -49,9 +50,12 @@ void print_missing(const std::string &path, const Report &report) {
 }
 
 /// nullopt: the budget is spent.
-core::Result<std::optional<Report>> report_of(const std::string &path, FileBudget &budget) {
+core::Result<std::optional<Report>> report_of(const std::string &path, const ReportOptions &options,
+                                              FileBudget &budget) {
     report::ReportBuilder builder;
-    const auto written = analysis::emit_rows(path, builder, [&](std::uint64_t work) { return budget.spent(work); });
+    const auto named = session::with_symbols(builder, options.symbols, [&](std::uint64_t bytes) { budget.add(bytes); });
+    if (!named) return named.error();
+    const auto written = analysis::emit_rows(path, **named, [&](std::uint64_t work) { return budget.spent(work); });
     if (!written) return written.error();
     if (*written == analysis::Stopped::Yes) return std::optional<Report>();
     return std::optional(builder.take());
@@ -112,11 +116,11 @@ int report(ReportOptions &options, const documents::TextStyle &text, FileBudget 
     auto pictures = open_pictures(options);
     if (!pictures) return fail(pictures.error());
     end_at_stop(options.claims);
-    auto report = report_of(options.file, budget);
+    auto report = report_of(options.file, options, budget);
     if (!report) return fail(report.error());
     core::Result<std::optional<Report>> other = std::optional<Report>();
     if (*report && options.other) {
-        other = report_of(*options.other, budget);
+        other = report_of(*options.other, options, budget);
         if (!other) return fail(other.error());
     }
     if (!*report || (options.other && !*other)) return kBadInput;
@@ -158,6 +162,8 @@ Run add_report(CLI::App &app, const Common &common) {
         ->capture_default_str()
         ->needs(stacks);
     command->add_option("--flame", options->flame, "Also draw, in FILE, a flame graph of the pages that came and went");
+    command->add_option("--symbols", options->symbols,
+                        "Look up functions that have no name in DIR/BUILD-ID/debuginfo and DIR/BUILD-ID/executable");
     command->add_flag("--force", options->force, "Let --svg, --html and --flame replace an existing file");
     diff->excludes(stacks);
     return [options, &common] {

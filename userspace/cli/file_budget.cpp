@@ -50,12 +50,17 @@ std::uint64_t size_of(const std::string &file) {
     return err ? 0 : size;
 }
 
+std::uint64_t memory_limit() {
+    rlimit limit{};
+    return getrlimit(RLIMIT_DATA, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+}
+
 /// No limit under AddressSanitizer, whose own memory exceeds it.
 void hold_memory_to([[maybe_unused]] std::uint64_t bytes) {
 #ifndef __SANITIZE_ADDRESS__
     rlimit limit{};
     if (getrlimit(RLIMIT_DATA, &limit) != 0) return;
-    limit.rlim_cur = std::min<rlim_t>(limit.rlim_cur, bytes);
+    limit.rlim_cur = bytes;
     setrlimit(RLIMIT_DATA, &limit);
 #endif
 }
@@ -85,7 +90,14 @@ FileBudget::~FileBudget() {
 double FileBudget::seconds() const {
     const auto bytes = static_cast<double>(bytes_);
     const double least = kSeconds + kSecondsOfByte * bytes;
-    return slowness_.value_or(1) * (dense_ ? least : std::max(least, kSecondsOfSparseByte * bytes));
+    const double more = kSecondsOfByte * static_cast<double>(more_bytes_);
+    return slowness_.value_or(1) * (more + (dense_ ? least : std::max(least, kSecondsOfSparseByte * bytes)));
+}
+
+void FileBudget::add(std::uint64_t bytes) {
+    more_bytes_ += bytes;
+    hold_memory_to(std::min(given_memory_, kMemory + bytes_ + more_bytes_));
+    set_deadline();
 }
 
 bool FileBudget::spent(std::uint64_t work) {
@@ -158,7 +170,8 @@ void FileBudget::done() {
 
 int FileBudget::run(const std::function<int()> &read) {
     const std::optional<const char *> lower = lower_limit(kMemory + bytes_);
-    hold_memory_to(kMemory + bytes_);
+    given_memory_ = memory_limit();
+    hold_memory_to(std::min(given_memory_, kMemory + bytes_));
     start_clock();
     try {
         const int status = read();
@@ -167,7 +180,8 @@ int FileBudget::run(const std::function<int()> &read) {
     } catch (const std::bad_alloc &) {
         done();
         if (lower) return fail(too_little_memory(*lower));
-        return fail(refusal(fmt::format("reading it takes more than {} MiB of memory", (kMemory + bytes_) >> 20)));
+        const std::uint64_t most = kMemory + bytes_ + more_bytes_;
+        return fail(refusal(fmt::format("reading it takes more than {} MiB of memory", most >> 20)));
     }
 }
 

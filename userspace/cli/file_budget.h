@@ -28,6 +28,8 @@ class FileBudget {
     bool was_spent() const { return spent_; }
     /// The time starts again: a screen has shown what the user asked for.
     void restart();
+    /// Another file is read, which may take so much memory, and 1 s of CPU time for each 4 MB of it.
+    void add(std::uint64_t bytes);
     /// No limit of time from here on. Call it before an output file is put in its place.
     void done();
     /// Calls `read` and returns its status. If memory or time is spent, prints an error and returns kBadInput; if a
@@ -43,8 +45,10 @@ class FileBudget {
     void set_deadline();
 
     std::vector<std::string> files_;
-    std::uint64_t bytes_ = 0;  ///< of all files
-    double began_ = 0;         ///< CPU time of the process
+    std::uint64_t bytes_ = 0;         ///< of all recordings
+    std::uint64_t more_bytes_ = 0;    ///< of add()
+    std::uint64_t given_memory_ = 0;  ///< RLIMIT_DATA of rsslag at its start
+    double began_ = 0;                ///< CPU time of the process
     std::optional<timer_t> timer_;
     std::optional<double> slowness_;  ///< measured when the time is over for the first time
     bool dense_ = false;

@@ -112,6 +112,8 @@ void add_stack_options(CLI::App &command, session::TraceOptions &options) {
         .add_option("--unwind", options.typed.unwind, "With --stacks: auto, fp (frame pointers) or dwarf (.eh_frame)")
         ->capture_default_str()
         ->needs(stacks);
+    command.add_flag("!--no-symbols", options.samples.symbols, "With --stacks: leave the names to report --symbols")
+        ->needs(stacks);
 }
 
 void add_trace_options(CLI::App &command, session::TraceOptions &options) {

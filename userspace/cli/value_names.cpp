@@ -53,6 +53,7 @@ constexpr std::array kValueNames{
     ValueName{"", "--stack-bytes", "SIZE"},
     ValueName{"", "--stack-seed", "N"},
     ValueName{"", "--unwind", "{auto,fp,dwarf}", Check::Listed},
+    ValueName{"", "--symbols", "DIR"},
     ValueName{"", "--memory", "SIZE"},
     ValueName{"", "--max-size", "SIZE"},
     ValueName{"", "--record", "FILE"},

@@ -29,7 +29,7 @@ enum class UnwindBy : std::uint8_t {
     EhFrame,        ///< code without ends the stack
 };
 
-/// What is sampled, and how it is unwound.
+/// What is sampled, and what becomes of the samples.
 struct SampleOptions {
     std::uint32_t period = 0;  ///< pages to a sample, on average; 0: no samples
     /// Copied of each stack at first (stack_sizes()): a multiple of 8, or of 4096 if it is larger.
@@ -37,6 +37,7 @@ struct SampleOptions {
     std::uint64_t seed = 0;  ///< of the hash that chooses pages
     std::size_t ring_bytes = std::size_t{8} << 20;
     UnwindBy unwind = UnwindBy::Auto;
+    bool symbols = true;  ///< look up the functions of files; else they can be found later, by build id and offset
 };
 
 /// The sizes of the copies of stacks, in ascending order. A thread whose stack is cut gets the next one.

@@ -16,6 +16,7 @@
 #include "rsslag/abi.h"
 #include "unwind/code_file.h"
 #include "unwind/perf_map.h"
+#include "unwind/symbols.h"
 #include "unwind/unwinder.h"
 
 namespace rsslag::tracer {
@@ -23,8 +24,6 @@ namespace {
 
 /// Entries of one event: a reader of a recording refuses items with many more (recording/bytes.h).
 constexpr std::size_t kMostEntries = 100'000;
-/// Names of C++ functions may be much longer.
-constexpr std::size_t kMostName = 1000;
 /// So many bytes of names count as an entry: a reader refuses items with more than 32 MiB (recording/names.h).
 constexpr std::size_t kNameBytes = 256;
 
@@ -104,7 +103,7 @@ struct Unwinder::State {
     const core::SampleOptions options;
     std::size_t name_bytes = 0;  ///< of frames that are new in the event
 
-    explicit State(const core::SampleOptions &chosen) : options(chosen) {}
+    explicit State(const core::SampleOptions &chosen) : files(chosen.symbols), options(chosen) {}
 
     /// The threads a quarter of whose stacks are cut. Larger copies take more space in the ring, so a few do not
     /// suffice.
@@ -218,8 +217,6 @@ core::CallStack Unwinder::State::unwound(const RawSample &bytes, event::Stacks &
             call.end = core::StackEnd::TooDeep;
             return;
         }
-        for (std::string *const name : {&named.function, &named.source})
-            if (name->size() > kMostName) name->resize(kMostName);
         const auto [found, is_new] = frames.try_emplace(named, static_cast<std::uint32_t>(out.frames.size()));
         if (is_new) {
             name_bytes += named.function.size() + named.file.size() + named.source.size();
@@ -239,16 +236,11 @@ core::CallStack Unwinder::State::unwound(const RawSample &bytes, event::Stacks &
             if (range->bias) {
                 named.address -= *range->bias;
                 named.build_id = range->code->build_id();
-                const std::vector<unwind::SourceFrame> &functions = range->code->functions_at(named.address);
-                for (std::size_t i = 0; i < functions.size(); ++i) {
-                    core::StackFrame one = named;
-                    one.function = functions[i].function;
-                    one.source = functions[i].file;
-                    one.line = functions[i].line;
-                    one.inlined = i + 1 < functions.size();
-                    put(std::move(one));
+                if (options.symbols) {
+                    for (core::StackFrame &one : unwind::named(named, range->code->functions_at(named.address)))
+                        put(std::move(one));
+                    continue;
                 }
-                continue;
             }
         }
         put(std::move(named));

@@ -35,7 +35,7 @@ core::Fd debug_file(const std::string &root, const core::BuildId &id) {
     if (digits.size() < 3) return {};
     core::Fd file =
         open_in(root, fmt::format("/usr/lib/debug/.build-id/{}/{}.debug", digits.substr(0, 2), digits.substr(2)));
-    return is_the_file(file, {"", id, 0}) ? std::move(file) : core::Fd();
+    return is_file_with(file, id) ? std::move(file) : core::Fd();
 }
 
 /// rsslag's own vdso is that of all 64-bit processes of the machine.
@@ -71,6 +71,10 @@ core::BuildId build_id_of(int fd) {
     id.size = static_cast<std::uint8_t>(std::min<std::size_t>(static_cast<std::size_t>(size), core::BuildId::kMost));
     std::copy_n(static_cast<const std::uint8_t *>(bytes), id.size, id.bytes.begin());
     return id;
+}
+
+bool is_file_with(const core::Fd &file, const core::BuildId &id) {
+    return is_the_file(file, {"", id, 0});
 }
 
 CodeFile::CodeFile(core::Fd file, const std::vector<std::string> &roots, std::size_t most_debug_bytes) {
@@ -115,7 +119,7 @@ const std::vector<SourceFrame> &CodeFile::functions_at(std::uint64_t address) {
     return functions;
 }
 
-CodeFiles::CodeFiles() {
+CodeFiles::CodeFiles(bool symbols) : debug_bytes_left_(symbols ? kMostDebugBytes : 0) {
     if (core::Fd image = vdso(); image.open())
         files_[{"[vdso]"}] = std::make_unique<CodeFile>(std::move(image), std::vector<std::string>{"/"}, 0);
 }

@@ -59,14 +59,16 @@ class CodeFile {
 /// The code files of all processes, each opened once.
 class CodeFiles {
   public:
-    CodeFiles();
+    static constexpr std::size_t kMostDebugBytes = std::size_t{256} << 20;
+    /// Without `symbols`, without debug information.
+    explicit CodeFiles(bool symbols);
     /// Opens the file in the root directory of the process, else in rsslag's own. Only the file that was mapped: it
     /// must be regular, and have that build id or inode. nullptr: it cannot be opened, or is another one.
     CodeFile *find(const FileKey &key, pid_t pid);
 
   private:
     std::map<FileKey, std::unique_ptr<CodeFile>> files_;
-    std::size_t debug_bytes_left_ = std::size_t{256} << 20;
+    std::size_t debug_bytes_left_;
 };
 
 /// Opens a file in the root directory `root`, without leaving it. Does not block if it is a FIFO. `flags`: more of
@@ -75,5 +77,8 @@ core::Fd open_in(const std::string &root, const std::string &path, std::uint64_t
 
 /// The NT_GNU_BUILD_ID of an ELF file.
 core::BuildId build_id_of(int fd);
+
+/// Whether it is an open regular file that has this build id.
+bool is_file_with(const core::Fd &file, const core::BuildId &id);
 
 }  // namespace rsslag::unwind

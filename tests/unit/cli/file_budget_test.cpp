@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "core/fd.h"
 #include "terminal/rescue.h"
@@ -70,6 +71,26 @@ TEST(FileBudget, IsOverOnceTheOutputIsComplete) {
                     return 0;
                 })),
                 testing::KilledBySignal(SIGXCPU), "^$");
+}
+
+/// Under AddressSanitizer there is no limit.
+TEST(FileBudget, AllowsTheMemoryOfAnotherFileOnceItIsAdded) {
+    constexpr std::size_t kBytes = std::size_t{300} << 20;
+    const auto take = [] { const std::vector<char> bytes(kBytes); };
+    FileBudget budget({"a.rsslag"});
+#ifndef __SANITIZE_ADDRESS__
+    EXPECT_EXIT(_exit(budget.run([&take] {
+                    take();
+                    return 0;
+                })),
+                testing::ExitedWithCode(2), "reading it takes more than 224 MiB of memory");
+#endif
+    EXPECT_EXIT(_exit(budget.run([&budget, &take] {
+                    budget.add(kBytes);
+                    take();
+                    return 0;
+                })),
+                testing::ExitedWithCode(0), "^$");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 
 #include "inlined.h"
 #include "unwind/code_file.h"
+#include "unwind/symbols.h"
 
 namespace rsslag::unwind {
 namespace {
@@ -116,6 +117,88 @@ TEST_F(DebugInfoTest, OfAFileOfItsOwnWithTheBuildId) {
 
     install(built("unwind_test"), file.build_id());
     EXPECT_EQ(stripped().debug_bytes(), 0U) << "it has another build id";
+}
+
+class SymbolsTest : public DebugInfoTest {
+  protected:
+    /// Copies it to where debuginfod's clients would keep it as the file `name` of the build id.
+    fs::path keep(const fs::path &file, const char *name) const {
+        const fs::path place = root_ / core::hex(stripped().build_id()) / name;
+        fs::create_directories(place.parent_path());
+        fs::copy_file(file, place, fs::copy_options::overwrite_existing);
+        return place;
+    }
+    /// Two stacks: that of a place in the library, and one with this place and a frame that has a name.
+    event::Stacks stacks(std::uint64_t address) const {
+        core::StackFrame nameless, other;
+        nameless.file = "/somewhere/inlined.so";
+        nameless.build_id = stripped().build_id();
+        nameless.address = address;
+        other.function = "other";
+        return {7, {other, nameless}, {{{1}, core::StackEnd::Cut}, {{1, 0}, core::StackEnd::Outermost}}, {0, 1, 0}, 3};
+    }
+    event::Stacks named(const event::Stacks &stacks) {
+        auto symbols = Symbols::open(root_.string(), [this](std::uint64_t bytes) { bytes_ += bytes; });
+        EXPECT_TRUE(symbols);
+        return symbols->named(stacks);
+    }
+
+    std::uint64_t bytes_ = 0;
+};
+
+std::vector<std::string> functions_of(const event::Stacks &stacks, std::size_t number) {
+    std::vector<std::string> functions;
+    for (const std::uint32_t frame : stacks.stacks.at(number).frames)
+        functions.push_back(stacks.frames.at(frame).function);
+    return functions;
+}
+
+TEST_F(SymbolsTest, HaveTheInlinedFunctionsAndLinesOfDebugInformation) {
+    const Place place = place_in("called");
+    keep(built("inlined.debug"), "debuginfo");
+    const event::Stacks out = named(stacks(place.address));
+    const std::vector<std::string> inlined{"inlined::innermost(Place&)", "inlined::middle(Place&)", "called"};
+    EXPECT_EQ(functions_of(out, 0), inlined);
+    EXPECT_EQ(functions_of(out, 1), (std::vector<std::string>{inlined[0], inlined[1], inlined[2], "other"}));
+    const core::StackFrame &first = out.frames.at(out.stacks[0].frames[0]);
+    EXPECT_TRUE(first.source.ends_with("unit/unwind/inlined.cpp")) << first.source;
+    EXPECT_EQ(static_cast<int>(first.line), place.lines[0]);
+    EXPECT_TRUE(first.inlined);
+    EXPECT_FALSE(out.frames.at(out.stacks[0].frames[2]).inlined);
+    EXPECT_EQ(first.address, place.address);
+    EXPECT_EQ(out.first, 7U);
+    EXPECT_EQ(out.lost, 3U);
+    EXPECT_EQ(out.of, (std::vector<std::uint32_t>{0, 1, 0}));
+    EXPECT_EQ(out.stacks[0].end, core::StackEnd::Cut);
+    EXPECT_GE(bytes_, fs::file_size(built("inlined.debug")));
+}
+
+TEST_F(SymbolsTest, HaveTheSymbolOfAnExecutable) {
+    const Place place = place_in("called");
+    keep(built("inlined.stripped"), "executable");
+    EXPECT_EQ(functions_of(named(stacks(place.address)), 0), std::vector<std::string>{"called"});
+}
+
+TEST_F(SymbolsTest, AreOnlyThoseOfTheFileWithTheBuildId) {
+    const Place place = place_in("called");
+    const fs::path file = keep(built("unwind_test"), "debuginfo");
+    EXPECT_EQ(functions_of(named(stacks(place.address)), 0), std::vector<std::string>{""});
+    EXPECT_EQ(bytes_, 0U);
+    fs::remove(file);
+    ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+    EXPECT_EQ(functions_of(named(stacks(place.address)), 0), std::vector<std::string>{""});
+    EXPECT_EQ(Symbols::open(file.string(), [](std::uint64_t) {}).error().kind, core::Kind::BadInput);
+}
+
+TEST_F(SymbolsTest, DoNotMakeAStackLongerThanTheLimit) {
+    const Place place = place_in("called");
+    keep(built("inlined.debug"), "debuginfo");
+    event::Stacks deep = stacks(place.address);
+    deep.stacks[0].frames.assign(core::kMostFrames / 2, 1);
+    const event::Stacks out = named(deep);
+    EXPECT_EQ(out.stacks[0].frames.size(), core::kMostFrames);
+    EXPECT_EQ(out.stacks[0].end, core::StackEnd::TooDeep);
+    EXPECT_EQ(out.stacks[1].end, core::StackEnd::Outermost);
 }
 
 TEST_F(DebugInfoTest, AFifoInThePlaceOfTheFileDoesNotBlock) {
