@@ -51,7 +51,7 @@ install() {
 }
 
 BUILD_PACKAGES="g++ cmake ninja-build pkg-config clang bpftool libbpf-dev libspdlog-dev libfmt-dev libcli11-dev
-    nlohmann-json3-dev libcap-dev libelf-dev libdw-dev libncurses-dev libzstd-dev libxxhash-dev
+    nlohmann-json3-dev libcap-dev libelf-dev libdw-dev libiberty-dev libncurses-dev libzstd-dev libxxhash-dev
     libsqlite3-dev libprotozero-dev libmicrohttpd-dev prometheus-cpp-dev"
 TEST_PACKAGES="strace libgtest-dev libbenchmark-dev python3 python3-jsonschema procps smem util-linux libcap2-bin linux-perf tmux
     protobuf-compiler abigail-tools python3-pytest man-db sudo ccache"

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "demangle.h"
 #include "elf_handle.h"
 
 namespace rsslag::unwind {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "debug_info.h"
 
-#include <cxxabi.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
@@ -11,32 +10,20 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
 #include "code_file.h"
+#include "demangle.h"
 #include "elf_handle.h"
 
 namespace rsslag::unwind {
 namespace {
 
-struct Free {
-    void operator()(void *memory) const { std::free(memory); }  // NOLINT(cppcoreguidelines-no-malloc): of libraries
-};
 struct DwarfEnd {
     void operator()(Dwarf *dwarf) const { dwarf_end(dwarf); }
 };
 using DwarfHandle = std::unique_ptr<Dwarf, DwarfEnd>;
-
-/// Rust's older mangling ends with a hash: "::h0123456789abcdef".
-std::string without_hash(std::string name) {
-    constexpr std::size_t kHash = 19;
-    if (name.size() < kHash || !name.substr(name.size() - kHash).starts_with("::h")) return name;
-    const std::string_view digits = std::string_view(name).substr(name.size() - kHash + 3);
-    if (digits.find_first_not_of("0123456789abcdef") == std::string_view::npos) name.resize(name.size() - kHash);
-    return name;
-}
 
 /// An ELF file, read by pread(2): a file that is mapped and truncated would end rsslag with SIGBUS.
 struct Sections {
@@ -125,12 +112,6 @@ void sort(std::vector<Range<Thing>> &ranges) {
 }
 
 }  // namespace
-
-std::string demangled(const std::string &name) {
-    int status = 0;
-    const std::unique_ptr<char, Free> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status));
-    return text == nullptr ? name : without_hash(text.get());
-}
 
 struct DebugInfo::State {
     std::optional<Sections> moved;  ///< by dwz; outlives `main`, which refers to it

@@ -20,9 +20,6 @@ struct SourceFrame {
     std::uint32_t line = 0;  ///< 0: unknown
 };
 
-/// The demangled form of a symbol; the name itself if it is not mangled.
-std::string demangled(const std::string &name);
-
 /// DWARF 2 to 5, read by libdw and kept. Split units (.dwo) are skipped. For one thread.
 class DebugInfo {
   public:
