@@ -161,8 +161,19 @@ static __always_inline u32 stack_size_of(struct task_struct *task, u32 tid)
     return size < largest_stack_size ? size : largest_stack_size;
 }
 
+/* How the kernel came to this update, unless a page fault added the pages. `ctx`: of the program, or NULL. */
+static __always_inline u32 copy_kernel_stack(void *ctx, rsslag_u64 *to, const struct rsslag_update *update, s32 estimated)
+{
+    long bytes = 0;
+
+    if (ctx && (!update->address || estimated < 0))
+        bytes = bpf_get_stack(ctx, to, RSSLAG_KERNEL_FRAMES * sizeof(*to), 0);
+    return bytes > 0 ? bytes / sizeof(*to) : 0;
+}
+
 /* `bytes`: to be copied of the stack; a constant. */
-static __always_inline void send_sample(struct task_struct *task, const struct rsslag_update *update, s32 estimated, u32 bytes)
+static __always_inline void send_sample(void *ctx, struct task_struct *task, const struct rsslag_update *update, s32 estimated,
+                                        u32 bytes)
 {
     struct rsslag_sample *record;
     struct pt_regs *registers;
@@ -184,6 +195,7 @@ static __always_inline void send_sample(struct task_struct *task, const struct r
     record->copied = 0;
     record->bytes = bytes;
     record->member = update->member;
+    record->kernel_frames = copy_kernel_stack(ctx, record->kernel, update, estimated);
     registers = (struct pt_regs *)bpf_task_pt_regs(task);
     if (task->flags & PF_KTHREAD || bpf_probe_read_kernel(record->registers, sizeof(record->registers), registers))
         __builtin_memset(record->registers, 0, sizeof(record->registers));
@@ -193,19 +205,19 @@ static __always_inline void send_sample(struct task_struct *task, const struct r
 }
 
 /* `task` is the current one; of the update, `count` and `cached` are not used. */
-static __noinline void sample(struct task_struct *task, const struct rsslag_update *update, s32 estimated)
+static __noinline void sample(void *ctx, struct task_struct *task, const struct rsslag_update *update, s32 estimated)
 {
     if (!is_sampled(update->mm, update->address, estimated))
         return;
     switch (stack_size_of(task, update->tid)) {
     case 0:
-        send_sample(task, update, estimated, sample_stack_bytes[0]);
+        send_sample(ctx, task, update, estimated, sample_stack_bytes[0]);
         break;
     case 1:
-        send_sample(task, update, estimated, sample_stack_bytes[1]);
+        send_sample(ctx, task, update, estimated, sample_stack_bytes[1]);
         break;
     default:
-        send_sample(task, update, estimated, sample_stack_bytes[2]);
+        send_sample(ctx, task, update, estimated, sample_stack_bytes[2]);
     }
 }
 

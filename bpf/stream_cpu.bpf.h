@@ -185,7 +185,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
     }
     record->flags = flags;
     if (sample_period)
-        sample(task, record, estimated_amount(record->mm, record->member, record->count, record->cached));
+        sample(ctx, task, record, estimated_amount(record->mm, record->member, record->count, record->cached));
     send_update(cpu, record);
     return 0;
 }

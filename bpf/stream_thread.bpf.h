@@ -40,7 +40,7 @@ struct {
 
 /* Samples an update, unless it is a flush: the faults that cached its pages have samples. Whether it is one is not always
  * certain. A sample of a flush has no effect, as userspace knows the amount. */
-static __always_inline void sample_update(const struct rsslag_update *update)
+static __always_inline void sample_update(void *ctx, const struct rsslag_update *update)
 {
     s32 amount = estimated_amount(update->mm, update->member, update->count, 0);
     struct task_struct *task = bpf_get_current_task_btf();
@@ -53,7 +53,7 @@ static __always_inline void sample_update(const struct rsslag_update *update)
         if (update->flags & RSSLAG_THRESHOLD || amount == update->cached)
             return;
     }
-    sample(task, update, amount);
+    sample(ctx, task, update, amount);
 }
 
 /* Samples what the fault has added to or removed from the cache of the current task. */
@@ -78,7 +78,7 @@ static __always_inline void sample_fault(const struct rsslag_fault *fault)
         cache->count[m] = fault->cached[m];
         update.member = m;
         if (amount)
-            sample(task, &update, amount);
+            sample(NULL, task, &update, amount);
     });
 }
 
@@ -179,7 +179,7 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
         flags |= fault_of_thread(ctx, task, (u32)id, flags & RSSLAG_THRESHOLD, &record->address);
     record->flags = flags;
     if (sample_period)
-        sample_update(record);
+        sample_update(ctx, record);
     send(record);
     return 0;
 }

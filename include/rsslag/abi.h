@@ -291,6 +291,7 @@ RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_at_exec) == 104, "rsslag_at_exec");
 
 /* A sample of an update, in a ring of its own: what the thread was doing. Stack bytes follow, from its stack pointer in
  * user mode upwards. (tid, t_ns, cpu, member) are those of the update. */
+#define RSSLAG_KERNEL_FRAMES 24
 #define RSSLAG_REGISTERS 21 /* struct pt_regs of x86-64 (arch/x86/include/uapi/asm/ptrace.h), from r15 to ss */
 struct rsslag_sample {
     rsslag_u16 flags; /* enum rsslag_update_flags */
@@ -304,11 +305,13 @@ struct rsslag_sample {
     rsslag_s32 estimated; /* amount of the update in pages, an estimate; determines the probability of a sample */
     rsslag_u32 copied;    /* stack bytes that are valid */
     rsslag_u8 member;
-    rsslag_u8 pad[3];
-    rsslag_u32 bytes;                       /* that follow the sample; the first `copied` of them are valid */
-    rsslag_u64 registers[RSSLAG_REGISTERS]; /* in user mode */
+    rsslag_u8 kernel_frames; /* how many of `kernel` are valid; 0 if a page fault added the pages */
+    rsslag_u8 pad[2];
+    rsslag_u32 bytes;                         /* that follow the sample; the first `copied` of them are valid */
+    rsslag_u64 registers[RSSLAG_REGISTERS];   /* in user mode */
+    rsslag_u64 kernel[RSSLAG_KERNEL_FRAMES];  /* return addresses in the kernel, the innermost first */
 };
-RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_sample) == 224, "rsslag_sample");
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_sample) == 416, "rsslag_sample");
 #define RSSLAG_STACK_BYTES 32768 /* at most */
 
 /* How much is copied of a thread's stack: one of these sizes. In an array that userspace writes, indexed by the low bits of the

@@ -76,6 +76,11 @@ def needs_samples():
         raise unittest.SkipTest('this kernel lacks the BPF helper bpf_task_pt_regs')
 
 
+def names_of_the_kernel():
+    with open('/proc/kallsyms') as file:
+        return int(file.readline().split()[0], 16) > 0
+
+
 def amounts(rows):
     """The pages of each update. Those of a flush do not contain what fault records have reported."""
     reported = collections.Counter()
@@ -260,6 +265,19 @@ class ByFunction(TracingTest):
         self.assertEqual(pprof_sums(self, file), wholes)
         self.assertEqual(perfetto_sums(self, file), wholes)
 
+    def assert_kernel_stacks(self, document):
+        """Where the kernel took or added pages, unless by a page fault. The innermost function is one of its own."""
+        kinds = collections.defaultdict(list)
+        for stack in document['stacks']:
+            if stack['reason']:
+                kinds[stack['reason'], stack['came'] > 0].append([frame['function'] for frame in stack['kernel']])
+        self.assertEqual(set(map(len, kinds['page_fault', True])), {0})
+        for functions in kinds['madvise', False]:
+            self.assertGreater(len(functions), 2)
+            if names_of_the_kernel():
+                self.assertTrue(any('madvise' in name for name in functions), functions)
+                self.assertFalse(any(name.startswith(('bpf_', '__bpf_')) for name in functions), functions)
+
     def test_every_page(self):
         document, text = self.recorded(MIB, '--stacks=1')
         tenth = (MIB << 20) // 10 // PAGE
@@ -280,6 +298,7 @@ class ByFunction(TracingTest):
         self.assertAlmostEqual(largest['stack']['share'], 0.6, delta=0.05)
         reasons = {stack['reason'] for stack in document['stacks'] if any(frame['function'] == 'drop_ten' for frame in stack['frames'])}
         self.assertLessEqual({'madvise'}, reasons)
+        self.assert_kernel_stacks(document)
         self.assertLessEqual(reasons, {'madvise', 'page_fault'})
         self.assertGreaterEqual(sum(stack['went'] for stack in document['stacks'] if stack['reason'] == 'exit'), 9 * tenth - 16)
 

@@ -52,7 +52,7 @@ struct WorkOf {
     std::uint64_t operator()(const event::Stacks &event) const {
         std::uint64_t work = kEvent * (1 + event.frames.size() + event.of.size());
         for (const core::CallStack &stack : event.stacks)
-            work += kEvent + 10 * stack.frames.size();
+            work += kEvent + 10 * (stack.frames.size() + stack.kernel.size());
         return work;
     }
     std::uint64_t operator()(const event::AbsentPages &event) const { return kEvent + 10 * event.pages.size(); }

@@ -69,7 +69,7 @@ constexpr std::array kValueNames{
     ValueName{"", "--listen", "ADDRESS:PORT"},
     ValueName{"", "--filter", "GLOB"},
     ValueName{"", "--trace", "NAME"},
-    ValueName{"report", "--by", "{function,file,module,thread,reason}", Check::Listed},
+    ValueName{"report", "--by", "{function,file,module,thread,reason,kernel}", Check::Listed},
     ValueName{"mem", "--by", "{program,user,cgroup,file}"},
     ValueName{"", "--by", "{comm,exe,user,cgroup,unit}", Check::Listed},
     ValueName{"maps", "--sort", "FIELD"},

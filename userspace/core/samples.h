@@ -112,6 +112,7 @@ inline constexpr std::size_t kMostFrames = 256;
 struct CallStack {
     std::vector<std::uint32_t> frames;  ///< indices of frames, the innermost first
     StackEnd end = StackEnd::Outermost;
+    std::vector<std::uint32_t> kernel{};  ///< the same, of the kernel; empty if a page fault added the pages
     friend auto operator<=>(const CallStack &, const CallStack &) = default;
 };
 

@@ -132,6 +132,8 @@ std::size_t Collector::stack_number(const core::CallStack &stack, const std::vec
     core::CallStack own{{}, stack.end};
     for (const std::uint32_t frame : stack.frames)
         own.frames.push_back(frame_number(frames[frame]));
+    for (const std::uint32_t frame : stack.kernel)
+        own.kernel.push_back(frame_number(frames[frame]));
     const auto [found, is_new] = stacks_.try_emplace(own, profile_.stacks.size());
     if (is_new) profile_.stacks.push_back(std::move(own));
     return found->second;

@@ -51,20 +51,21 @@ class Lines {
 };
 
 std::string key_of(const core::StackFrame &frame, By by) {
-    if (by == By::Function) return name_of(frame);
+    if (by == By::Function || by == By::Kernel) return name_of(frame);
     if (by == By::File && !frame.source.empty()) return frame.source;
     return frame.file.empty() ? "(unknown)" : frame.file;
 }
 
 void add_stack(Lines &lines, const StackSum &sum, const Profile &profile, By by) {
     if (by == By::Reason) return lines.add(std::string(name(sum.reason)), sum, true);
-    const std::vector<std::uint32_t> &frames = profile.stacks[sum.stack].frames;
+    const core::CallStack &stack = profile.stacks[sum.stack];
+    const std::vector<std::uint32_t> &frames = by == By::Kernel ? stack.kernel : stack.frames;
     std::set<std::string> seen;  // a recursive function counts once
     for (std::size_t i = 0; i < frames.size(); ++i) {
         const std::string key = key_of(profile.frames[frames[i]], by);
         if (seen.insert(key).second) lines.add(key, sum, i == 0);
     }
-    if (frames.empty()) lines.add("(no stack)", sum, true);
+    if (frames.empty()) lines.add(by == By::Kernel ? fmt::format("({})", name(sum.reason)) : "(no stack)", sum, true);
 }
 
 void add_threads(Lines &lines, const Profile &profile, const Of &of) {
@@ -127,6 +128,7 @@ void flatten(const Node &root, std::vector<Line> &lines) {
 By by_of(std::string_view what) {
     if (what == "thread") return By::Thread;
     if (what == "reason") return By::Reason;
+    if (what == "kernel") return By::Kernel;
     if (what == "file") return By::File;
     return what == "function" ? By::Function : By::Module;
 }

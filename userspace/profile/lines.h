@@ -21,13 +21,13 @@ struct Line {
     int depth = 0;            ///< in a tree: the number of its callers
 };
 
-enum class By : std::uint8_t { Function, File, Module, Thread, Reason };
+enum class By : std::uint8_t { Function, File, Module, Thread, Reason, Kernel };
 
-/// Of "function", "file", "module", "thread" or "reason".
+/// Of "function", "file", "module", "thread", "reason" or "kernel".
 By by_of(std::string_view what);
 
-/// One line for each function, source file, module, thread or reason, the largest first. Code whose source file is not
-/// known counts for its module in File.
+/// One line for each function, source file, module, thread, reason or function of the kernel, the largest first. Code
+/// whose source file is not known counts for its module in File.
 std::vector<Line> lines(const Profile &profile, By by, const Of &of = {});
 
 /// The tree of calls: each function below its caller, of several the largest first. A stack that is not whole begins

@@ -29,6 +29,25 @@ std::string bytes_of(const core::BuildId &id) {
     return {id.bytes.begin(), id.bytes.begin() + id.size};
 }
 
+void put_frames(Bytes &out, const std::vector<std::uint32_t> &frames) {
+    put(out, frames.size());
+    for (const std::uint32_t frame : frames)
+        put(out, frame);
+}
+
+/// Numbers below `all`.
+std::vector<std::uint32_t> read_frames(ByteReader &in, std::size_t all) {
+    std::vector<std::uint32_t> frames;
+    const std::size_t length = in.count();
+    if (length > core::kMostFrames) in.fail();
+    for (std::size_t i = 0; i < length && !in.bad(); ++i) {
+        const std::uint64_t frame = in.number();
+        if (frame >= all) in.fail();
+        frames.push_back(static_cast<std::uint32_t>(frame));
+    }
+    return frames;
+}
+
 }  // namespace
 
 void put_samples(Bytes &out, const event::Samples &event, std::uint64_t base_ns) {
@@ -87,18 +106,22 @@ void put_stacks(Bytes &out, const event::Stacks &event) {
     put(body, event.stacks.size());
     for (const CallStack &stack : event.stacks) {
         put(body, static_cast<std::uint64_t>(stack.end));
-        put(body, stack.frames.size());
-        for (const std::uint32_t frame : stack.frames)
-            put(body, frame);
+        put_frames(body, stack.frames);
     }
     put(body, event.of.size());
     for (const std::uint32_t stack : event.of)
         put(body, stack);
-    if (std::any_of(event.frames.begin(), event.frames.end(), has_source)) {
+    const bool of_kernel = std::any_of(event.stacks.begin(), event.stacks.end(),
+                                       [](const CallStack &stack) { return !stack.kernel.empty(); });
+    if (of_kernel || std::any_of(event.frames.begin(), event.frames.end(), has_source)) {
         for (const StackFrame &frame : event.frames) {
             put(body, names.number_of(frame.source));
             put(body, std::uint64_t{frame.line} << 1 | std::uint64_t{frame.inlined});
         }
+    }
+    if (of_kernel) {
+        for (const CallStack &stack : event.stacks)
+            put_frames(body, stack.kernel);
     }
     put(out, event.first);
     put(out, event.lost);
@@ -126,13 +149,7 @@ event::Stacks read_stacks(ByteReader &in) {
     for (std::size_t i = 0; i < stacks && !in.bad(); ++i) {
         CallStack &stack = event.stacks.emplace_back();
         stack.end = static_cast<core::StackEnd>(std::min<std::uint64_t>(in.number(), core::kStackEnds - 1));
-        const std::size_t length = in.count();
-        if (length > core::kMostFrames) in.fail();
-        for (std::size_t j = 0; j < length && !in.bad(); ++j) {
-            const std::uint64_t frame = in.number();
-            if (frame >= event.frames.size()) in.fail();
-            stack.frames.push_back(static_cast<std::uint32_t>(frame));
-        }
+        stack.frames = read_frames(in, event.frames.size());
     }
     const std::size_t count = in.count();
     for (std::size_t i = 0; i < count && !in.bad(); ++i) {
@@ -147,6 +164,9 @@ event::Stacks read_stacks(ByteReader &in) {
         frame.line = static_cast<std::uint32_t>(std::min<std::uint64_t>(line >> 1, UINT32_MAX));
         frame.inlined = (line & 1) != 0;
     }
+    if (in.at_end()) return event;
+    for (CallStack &stack : event.stacks)
+        stack.kernel = read_frames(in, event.frames.size());
     return event;
 }
 

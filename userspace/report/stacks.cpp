@@ -62,12 +62,17 @@ ordered_json row_json(const StackSum &sum, const core::CallStack *stack, const P
     if (sum.flow.unknown == 0) row["resident"] = sum.flow.resident;
     for (const int tid : sum.tids)
         row["threads"].push_back(core::json::id(tid));
-    ordered_json &frames = row["frames"] = ordered_json::array();
-    if (stack == nullptr) return row;
-    row["reason"] = profile::name(sum.reason);
-    row["end"] = profile::name(stack->end);
-    for (const std::uint32_t number : stack->frames)
-        frames.push_back(frame_json(profile.frames[number]));
+    ordered_json frames = ordered_json::array(), kernel = ordered_json::array();
+    if (stack != nullptr) {
+        row["reason"] = profile::name(sum.reason);
+        row["end"] = profile::name(stack->end);
+        for (const std::uint32_t number : stack->frames)
+            frames.push_back(frame_json(profile.frames[number]));
+        for (const std::uint32_t number : stack->kernel)
+            kernel.push_back(frame_json(profile.frames[number]));
+    }
+    row["frames"] = std::move(frames);
+    row["kernel"] = std::move(kernel);
     return row;
 }
 
@@ -83,7 +88,8 @@ std::string stacks_text(const Profile &profile, profile::By by, std::size_t most
     if (profile.unmatched > 0) text += fmt::format("; {} belong to updates of unknown amount", profile.unmatched);
     text += whole_stacks(profile);
     if (!profile.walked) text += "; residency was not checked";
-    constexpr std::array<std::string_view, 5> kHeadings{"FUNCTION", "FILE", "MODULE", "THREAD", "REASON"};
+    constexpr std::array<std::string_view, 6> kHeadings{"FUNCTION", "FILE",   "MODULE",
+                                                        "THREAD",   "REASON", "KERNEL FUNCTION"};
     const std::string mark(core::approximate_mark(profile.lossy));
     text += fmt::format("\n\n{:>12}{:>12}{:>12}{:>12}{:>12}{:>9}  {}\n", mark + "CAME kB", mark + "WENT kB",
                         mark + "NET kB", "RESIDENT kB", mark + "SELF kB", "SAMPLES",

@@ -160,8 +160,9 @@ Unwinder::Result dropped(const Unwinder::Batch &batch) {
     if (connection != kHere && dup2(connection, kHere) < 0) _exit(1);
     if (close_range(kHere + 1, ~0U, 0) != 0) _exit(1);
     prctl(PR_SET_NAME, "rsslag-unwinder");
+    core::Fd kallsyms(open("/proc/kallsyms", O_RDONLY | O_CLOEXEC));  // while there is CAP_SYSLOG
     if (!system::keep_only(std::vector<cap_value_t>{CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH})) _exit(1);
-    Unwinder unwinder(options);
+    Unwinder unwinder(options, std::move(kallsyms));
     while (const auto message = receive_message(kHere, -1))
         if (!send_message(kHere, encoded(unwinder.unwound(batch_of(ByteReader(*message)))))) break;
     _exit(0);

@@ -15,7 +15,7 @@ namespace rsslag::tracer {
 
 /// An Unwinder in a process of its own. It reads the files of traced processes with libelf and libdw, so a file that
 /// makes them fail does not end the trace. It has no capability except to read files of other users, and no descriptor
-/// except the connection.
+/// except the connection and /proc/kallsyms.
 class UnwindProcess {
   public:
     /// Forks. Must be called before this process starts a thread. Kind::Io.

@@ -15,6 +15,7 @@
 
 #include "rsslag/abi.h"
 #include "unwind/code_file.h"
+#include "unwind/kernel_symbols.h"
 #include "unwind/perf_map.h"
 #include "unwind/symbols.h"
 #include "unwind/unwinder.h"
@@ -87,6 +88,7 @@ struct Unwinder::State {
     /// By PID. Forks share the map of their parent until one of them changes it.
     std::unordered_map<int, std::shared_ptr<CodeMap>> maps;
     unwind::CodeFiles files;
+    unwind::KernelSymbols kernel;
     /// The code of JITs, by PID. Read once in a batch at most.
     struct JitNames {
         unwind::PerfMap names;
@@ -103,7 +105,8 @@ struct Unwinder::State {
     const core::SampleOptions options;
     std::size_t name_bytes = 0;  ///< of frames that are new in the event
 
-    explicit State(const core::SampleOptions &chosen) : files(chosen.symbols), options(chosen) {}
+    State(const core::SampleOptions &chosen, core::Fd kallsyms)
+        : files(chosen.symbols), kernel(std::move(kallsyms)), options(chosen) {}
 
     /// The threads a quarter of whose stacks are cut. Larger copies take more space in the ring, so a few do not
     /// suffice.
@@ -127,8 +130,11 @@ struct Unwinder::State {
     void apply(const Fork &fork);
     CodeRange *range_at(int pid, std::uint64_t address);
     std::string jit_function_at(int pid, std::uint64_t address);
-    core::CallStack unwound(const RawSample &bytes, event::Stacks &out,
-                            std::map<core::StackFrame, std::uint32_t> &frames);
+    using Frames = std::map<core::StackFrame, std::uint32_t>;  ///< their numbers in an event
+    std::uint32_t number_of(core::StackFrame &&frame, event::Stacks &out, Frames &frames);
+    core::CallStack unwound_in_user_mode(const rsslag_sample &sample, const RawSample &bytes, event::Stacks &out,
+                                         Frames &frames);
+    core::CallStack unwound(const RawSample &bytes, event::Stacks &out, Frames &frames);
     std::vector<event::Stacks> unwound(Batch batch);
 };
 
@@ -186,11 +192,29 @@ std::string Unwinder::State::jit_function_at(int pid, std::uint64_t address) {
     return found->second.names.function_at(address);
 }
 
-core::CallStack Unwinder::State::unwound(const RawSample &bytes, event::Stacks &out,
-                                         std::map<core::StackFrame, std::uint32_t> &frames) {
+/// The number of the frame in the event.
+std::uint32_t Unwinder::State::number_of(core::StackFrame &&frame, event::Stacks &out, Frames &frames) {
+    const auto [found, is_new] = frames.try_emplace(frame, static_cast<std::uint32_t>(out.frames.size()));
+    if (is_new) {
+        name_bytes += frame.function.size() + frame.file.size() + frame.source.size();
+        out.frames.push_back(std::move(frame));
+    }
+    return found->second;
+}
+
+core::CallStack Unwinder::State::unwound(const RawSample &bytes, event::Stacks &out, Frames &frames) {
     rsslag_sample sample{};
     if (bytes.size() < sizeof(sample)) return {{}, core::StackEnd::Dropped};
     std::memcpy(&sample, bytes.data(), sizeof(sample));
+    core::CallStack call = unwound_in_user_mode(sample, bytes, out, frames);
+    const std::size_t count = std::min<std::size_t>(sample.kernel_frames, RSSLAG_KERNEL_FRAMES);
+    for (core::StackFrame &frame : kernel.frames_of({std::begin(sample.kernel), count}))
+        call.kernel.push_back(number_of(std::move(frame), out, frames));
+    return call;
+}
+
+core::CallStack Unwinder::State::unwound_in_user_mode(const rsslag_sample &sample, const RawSample &bytes,
+                                                      event::Stacks &out, Frames &frames) {
     const std::size_t copied = std::min<std::size_t>(sample.copied, bytes.size() - sizeof(sample));
     const unwind::StackCopy copy{sample.registers[kSp], std::span(bytes).subspan(sizeof(sample), copied)};
     const int pid = sample.ns_tgid;
@@ -217,12 +241,7 @@ core::CallStack Unwinder::State::unwound(const RawSample &bytes, event::Stacks &
             call.end = core::StackEnd::TooDeep;
             return;
         }
-        const auto [found, is_new] = frames.try_emplace(named, static_cast<std::uint32_t>(out.frames.size()));
-        if (is_new) {
-            name_bytes += named.function.size() + named.file.size() + named.source.size();
-            out.frames.push_back(std::move(named));
-        }
-        call.frames.push_back(found->second);
+        call.frames.push_back(number_of(std::move(named), out, frames));
     };
     for (const unwind::Frame &frame : stack.frames) {
         core::StackFrame named;
@@ -250,7 +269,7 @@ core::CallStack Unwinder::State::unwound(const RawSample &bytes, event::Stacks &
 
 std::vector<event::Stacks> Unwinder::State::unwound(Batch batch) {
     std::vector<event::Stacks> all;
-    std::map<core::StackFrame, std::uint32_t> frames;
+    Frames frames;
     std::map<core::CallStack, std::uint32_t> stacks;
     std::size_t entries = kMostEntries;
     ++batches;
@@ -285,7 +304,8 @@ std::vector<event::Stacks> Unwinder::State::unwound(Batch batch) {
         apply_until(t_ns);
         core::CallStack stack = unwound(bytes, out, frames);
         const auto [found, is_new] = stacks.try_emplace(stack, static_cast<std::uint32_t>(out.stacks.size()));
-        entries += 1 + (is_new ? 2 * stack.frames.size() : 0) + std::exchange(name_bytes, 0) / kNameBytes;
+        entries += 1 + (is_new ? 2 * (stack.frames.size() + stack.kernel.size()) : 0) +
+                   std::exchange(name_bytes, 0) / kNameBytes;
         if (is_new) out.stacks.push_back(std::move(stack));
         out.of.push_back(found->second);
     }
@@ -297,7 +317,8 @@ std::vector<event::Stacks> Unwinder::State::unwound(Batch batch) {
     return all;
 }
 
-Unwinder::Unwinder(const core::SampleOptions &options) : state_(std::make_unique<State>(options)) {}
+Unwinder::Unwinder(const core::SampleOptions &options, core::Fd kallsyms)
+    : state_(std::make_unique<State>(options, std::move(kallsyms))) {}
 Unwinder::~Unwinder() = default;
 
 Unwinder::Result Unwinder::unwound(Batch batch) {

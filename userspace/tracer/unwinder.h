@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/event.h"
+#include "core/fd.h"
 #include "core/mapping.h"
 #include "core/samples.h"
 
@@ -20,7 +21,8 @@ using RawSample = std::vector<std::byte>;
 class Unwinder {
   public:
     /// Copies of stacks grow until the samples of a batch fill half of the ring.
-    explicit Unwinder(const core::SampleOptions &options);
+    /// `kallsyms`: see unwind::KernelSymbols.
+    explicit Unwinder(const core::SampleOptions &options, core::Fd kallsyms = {});
     ~Unwinder();
     Unwinder(const Unwinder &) = delete;
     Unwinder &operator=(const Unwinder &) = delete;

@@ -73,6 +73,8 @@ event::Stacks Symbols::named(const event::Stacks &stacks) {
         call.end = stack.end;
         for (const std::uint32_t number : stack.frames)
             call.frames.insert(call.frames.end(), numbers[number].begin(), numbers[number].end());
+        for (const std::uint32_t number : stack.kernel)
+            call.kernel.push_back(numbers[number].front());
         if (call.frames.size() <= core::kMostFrames) continue;
         call.frames.resize(core::kMostFrames);
         call.end = core::StackEnd::TooDeep;

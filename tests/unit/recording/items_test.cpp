@@ -263,6 +263,9 @@ TEST(Items, OfSamplesAndStacksComeBack) {
     EXPECT_EQ(back.of, stacks.of);
     stacks.frames.erase(stacks.frames.begin());
     stacks.frames.push_back({"exit", "/bin/x", id, 0x1300});
+    stacks.stacks[1].kernel = {1, 0};
+    EXPECT_EQ(std::get<event::Stacks>(*after(stacks)).stacks, stacks.stacks) << "of the kernel";
+    stacks.stacks[1].kernel.clear();
     EXPECT_EQ(std::get<event::Stacks>(*after(stacks)).frames, stacks.frames) << "without debug information";
     stacks.frames.pop_back();
 
@@ -284,6 +287,9 @@ TEST(Items, OfSamplesAndStacksComeBack) {
     EXPECT_FALSE(is_refused(stacks));
     stacks.stacks[0].frames.push_back(0);
     EXPECT_TRUE(is_refused(stacks)) << "the stack is too deep";
+    stacks.stacks[0].frames.clear();
+    stacks.stacks[0].kernel = {2};
+    EXPECT_TRUE(is_refused(stacks)) << "there is no such frame";
 }
 
 TEST(Items, AreRefusedWhereTheySayWhatCannotBe) {

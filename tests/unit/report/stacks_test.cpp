@@ -103,6 +103,22 @@ TEST(Stacks, ByReason) {
     EXPECT_NE(flame_svg(report).find("<title>[munmap]: 36 kB"), std::string::npos);
 }
 
+TEST(Stacks, ByFunctionOfTheKernel) {
+    profile::Profile all = profile();
+    all.frames.push_back({"zap_pte_range", "[kernel]", {}, 0xffff'ffff'8100'0010});
+    all.stacks.push_back({{1}, core::StackEnd::Outermost, {static_cast<std::uint32_t>(all.frames.size() - 1)}});
+    all.flows.push_back({all.stacks.size() - 1, profile::Reason::Munmap, 10, 11, {0, 9, 0, 0, 1}});
+    const std::vector<profile::Line> by_kernel = profile::lines(all, profile::by_of("kernel"));
+    EXPECT_EQ(by_kernel.at(0).name, "(page_fault)");
+    EXPECT_EQ(by_kernel.at(1).name, "zap_pte_range");
+    EXPECT_EQ(by_kernel.at(1).all.went, 9);
+    EXPECT_NE(stacks_text(all, profile::By::Kernel, 9, kPage, true).find("  KERNEL FUNCTION\n"), std::string::npos);
+    const auto json = nlohmann::json::parse("{" + stacks_json(all) + "}");
+    EXPECT_EQ(json["stacks"][1]["kernel"][0]["function"], "zap_pte_range");
+    EXPECT_EQ(json["stacks"][1]["kernel"][0]["module"], "[kernel]");
+    EXPECT_EQ(json["stacks"][0]["kernel"], nlohmann::json::array());
+}
+
 TEST(Stacks, Json) {
     const auto json = nlohmann::json::parse("{" + stacks_json(profile()) + "}");
     EXPECT_EQ(json["sampling"]["period"], 64);

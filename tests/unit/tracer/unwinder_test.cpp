@@ -71,6 +71,24 @@ RawSample sample_at(int pid, std::uint64_t t_ns) {
     return bytes;
 }
 
+TEST(Unwinder, KeepsTheFramesOfTheKernelApart) {
+    rsslag_sample sample{};
+    RawSample bytes = sample_of(7, false);
+    std::memcpy(&sample, bytes.data(), sizeof(sample));
+    sample.kernel_frames = 200;  // more than there are
+    sample.kernel[0] = 0xffff'ffff'8100'1000;
+    std::memcpy(bytes.data(), &sample, sizeof(sample));
+    Unwinder::Batch batch;
+    batch.samples = {bytes, sample_of(7, false)};
+    const Unwinder::Result result = Unwinder(core::SampleOptions()).unwound(std::move(batch));
+    const event::Stacks &stacks = result.stacks.at(0);
+    ASSERT_EQ(stacks.of, (std::vector<std::uint32_t>{0, 1}));
+    EXPECT_EQ(stacks.stacks[0].frames, stacks.stacks[1].frames);
+    EXPECT_EQ(stacks.stacks[0].kernel.size(), std::size_t{RSSLAG_KERNEL_FRAMES});
+    EXPECT_EQ(stacks.frames[stacks.stacks[0].kernel[0]].address, 0xffff'ffff'8100'0fff);
+    EXPECT_TRUE(stacks.stacks[1].kernel.empty());
+}
+
 TEST(Unwinder, AForkHasTheCodeThatItsParentHadThen) {
     constexpr int kParent = 7, kChild = 8, kGrandchild = 9;
     Unwinder::Batch batch;
