@@ -18,20 +18,20 @@ using profile::Flow;
 using profile::Profile;
 using profile::StackSum;
 
-/// How many of the samples have a stack that reaches the start of its thread. A process that exits gives up its stack
-/// with its other memory, so samples of that time have no more than its registers.
+/// How many of the samples have a stack that reaches the start of its thread. A program that ends by an exit or an exec
+/// gives up its stack with its other memory, so samples of that time have no more than its registers.
 std::string whole_stacks(const Profile &profile) {
     std::uint64_t whole = 0, all = 0, of_exits = 0;
     for (const profile::StackFlow &each : profile.flows) {
         const core::StackEnd end = profile.stacks[each.stack].end;
-        const bool of_exit = each.reason == profile::Reason::Exit && end == core::StackEnd::NoCopy;
-        (of_exit ? of_exits : all) += each.flow.samples;
+        const bool ends = each.reason == profile::Reason::Exit || each.reason == profile::Reason::Exec;
+        (ends && end == core::StackEnd::NoCopy ? of_exits : all) += each.flow.samples;
         if (end == core::StackEnd::Outermost) whole += each.flow.samples;
     }
     if (whole == all) return "";
     return fmt::format("; {:.1f} % of the stacks are whole{}",
                        100.0 * static_cast<double>(whole) / static_cast<double>(all),
-                       of_exits == 0 ? "" : fmt::format(", not counting {} of exits", of_exits));
+                       of_exits == 0 ? "" : fmt::format(", not counting {} of exits and execs", of_exits));
 }
 
 ordered_json text_or_null(std::string_view raw) {

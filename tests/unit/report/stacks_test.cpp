@@ -84,7 +84,8 @@ TEST(Stacks, TextShowsHowManyAreWhole) {
     EXPECT_NE(text().find("; 80.0 % of the stacks are whole; "), std::string::npos) << text();
     all.stacks.push_back({{1}, core::StackEnd::NoCopy});
     all.flows.push_back({2, profile::Reason::Exit, 10, 11, {0, 7, 0, 0, 5}});
-    EXPECT_NE(text().find("; 80.0 % of the stacks are whole, not counting 5 of exits; "), std::string::npos) << text();
+    EXPECT_NE(text().find("; 80.0 % of the stacks are whole, not counting 5 of exits and execs; "), std::string::npos)
+        << text();
     all.flows.back().reason = profile::Reason::PageFault;
     EXPECT_NE(text().find("; 40.0 % of the stacks are whole; "), std::string::npos) << text();
 }
