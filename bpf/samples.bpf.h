@@ -97,13 +97,16 @@ static __always_inline bool is_sampled(u64 mm, u64 address, s32 estimated)
 #define PAGE_BYTES (1 << PAGE_BYTES_LOG2)
 
 /* The top of a stack that is larger than a page: up to the end of its page, then whole pages. So the last bytes are missing
- * unless the stack ends before. */
-static __always_inline u32 copy_pages(u8 *to, u64 from, u32 bytes)
+ * unless the stack ends before. `absent`: NULL, or how much is skipped if the first page is not resident. */
+static __always_inline u32 copy_pages(u8 *to, u64 from, u32 bytes, rsslag_u16 *absent)
 {
     u32 done = PAGE_BYTES - (from & (PAGE_BYTES - 1));
 
-    if (bpf_probe_read_user(to, done, (void *)from))
-        return 0;
+    if (bpf_probe_read_user(to, done, (void *)from)) {
+        if (!absent)
+            return 0;
+        *absent = done;
+    }
     for (int i = 1; i < RSSLAG_STACK_BYTES / PAGE_BYTES; i++) {
         u32 at = done;
 
@@ -116,12 +119,12 @@ static __always_inline u32 copy_pages(u8 *to, u64 from, u32 bytes)
 }
 
 /* The top of the stack; less of it if the stack ends before, or a page of it is not resident. */
-static __always_inline u32 copy_stack(u8 *to, u64 from, u32 bytes)
+static __always_inline u32 copy_stack(u8 *to, u64 from, u32 bytes, rsslag_u16 *absent)
 {
     u32 of_page;
 
     if (bytes > PAGE_BYTES)
-        return copy_pages(to, from, bytes);
+        return copy_pages(to, from, bytes, absent);
     if (bpf_probe_read_user(to, bytes & (RSSLAG_STACK_BYTES * 2 - 1), (void *)from) == 0)
         return bytes;
     /* Not computed before: the verifier of 6.1 does not see that the check also bounds a copy on the stack. */
@@ -193,6 +196,7 @@ static __always_inline void send_sample(void *ctx, struct task_struct *task, con
     record->ns_tgid = number_in(BPF_CORE_READ(task, group_leader), &reader);
     record->estimated = estimated;
     record->copied = 0;
+    record->absent = 0;
     record->bytes = bytes;
     record->member = update->member;
     record->kernel_frames = copy_kernel_stack(ctx, record->kernel, update, estimated);
@@ -200,7 +204,8 @@ static __always_inline void send_sample(void *ctx, struct task_struct *task, con
     if (task->flags & PF_KTHREAD || bpf_probe_read_kernel(record->registers, sizeof(record->registers), registers))
         __builtin_memset(record->registers, 0, sizeof(record->registers));
     else
-        record->copied = copy_stack((u8 *)(record + 1), registers->sp, bytes);
+        /* The first page may be that of the fault. At an exit, all pages may be gone. */
+        record->copied = copy_stack((u8 *)(record + 1), registers->sp, bytes, update->address && estimated > 0 ? &record->absent : NULL);
     send(record);
 }
 

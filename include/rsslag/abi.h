@@ -303,10 +303,10 @@ struct rsslag_sample {
     rsslag_s32 tgid;
     rsslag_s32 ns_tgid;   /* in rsslag's PID namespace; 0 if not visible there */
     rsslag_s32 estimated; /* amount of the update in pages, an estimate; determines the probability of a sample */
-    rsslag_u32 copied;    /* stack bytes that are valid */
+    rsslag_u32 copied;    /* stack bytes that are valid, but for the first `absent` ones */
     rsslag_u8 member;
     rsslag_u8 kernel_frames; /* how many of `kernel` are valid; 0 if a page fault added the pages */
-    rsslag_u8 pad[2];
+    rsslag_u16 absent;       /* so many of the copied bytes, the first ones, are not valid: their page was not resident */
     rsslag_u32 bytes;                         /* that follow the sample; the first `copied` of them are valid */
     rsslag_u64 registers[RSSLAG_REGISTERS];   /* in user mode */
     rsslag_u64 kernel[RSSLAG_KERNEL_FRAMES];  /* return addresses in the kernel, the innermost first */

@@ -216,7 +216,9 @@ core::CallStack Unwinder::State::unwound(const RawSample &bytes, event::Stacks &
 core::CallStack Unwinder::State::unwound_in_user_mode(const rsslag_sample &sample, const RawSample &bytes,
                                                       event::Stacks &out, Frames &frames) {
     const std::size_t copied = std::min<std::size_t>(sample.copied, bytes.size() - sizeof(sample));
-    const unwind::StackCopy copy{sample.registers[kSp], std::span(bytes).subspan(sizeof(sample), copied)};
+    const std::size_t absent = std::min<std::size_t>(sample.absent, copied);
+    const unwind::StackCopy copy{sample.registers[kSp] + absent,
+                                 std::span(bytes).subspan(sizeof(sample) + absent, copied - absent)};
     const int pid = sample.ns_tgid;
     if (sample.registers[kIp] == 0) return {{}, core::StackEnd::NoCopy};
     const unwind::Stack stack = unwind::unwind(
@@ -235,7 +237,9 @@ core::CallStack Unwinder::State::unwound_in_user_mode(const rsslag_sample &sampl
         of_thread.bytes = sample.bytes;
     }
     core::CallStack call;
-    call.end = copied == 0 && stack.end == core::StackEnd::Cut ? core::StackEnd::NoCopy : stack.end;
+    const bool unread = (copied == absent && stack.end == core::StackEnd::Cut) ||
+                        (absent > 0 && stack.end == core::StackEnd::NoRules && stack.frames.size() == 1);
+    call.end = unread ? core::StackEnd::NoCopy : stack.end;
     const auto put = [&](core::StackFrame &&named) {
         if (call.frames.size() == core::kMostFrames) {
             call.end = core::StackEnd::TooDeep;

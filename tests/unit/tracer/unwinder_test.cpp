@@ -71,6 +71,34 @@ RawSample sample_at(int pid, std::uint64_t t_ns) {
     return bytes;
 }
 
+/// A stack whose first page, that of the fault, is missing from the copy.
+core::CallStack without_first_page(std::uint64_t frame_pointer) {
+    constexpr std::uint64_t kStack = 0x7000'0800;
+    constexpr std::uint32_t kAbsent = 0x800, kBytes = 0x1800;
+    rsslag_sample sample{};
+    sample.copied = sample.bytes = kBytes;
+    sample.absent = kAbsent;
+    sample.registers[kIp] = 0x1000;
+    sample.registers[kSp] = kStack;
+    sample.registers[kBp] = frame_pointer;
+    RawSample bytes(sizeof(sample) + kBytes);
+    std::memcpy(bytes.data(), &sample, sizeof(sample));
+    const std::uint64_t of_caller[] = {0, 0x2000};  // frame pointer, return address
+    std::memcpy(bytes.data() + sizeof(sample) + kAbsent, of_caller, sizeof(of_caller));
+    Unwinder::Batch batch;
+    batch.samples = {bytes};
+    return Unwinder(core::SampleOptions()).unwound(std::move(batch)).stacks.at(0).stacks.at(0);
+}
+
+TEST(Unwinder, GoesOnAboveAPageThatIsNotResident) {
+    const core::CallStack above = without_first_page(0x7000'1000);
+    EXPECT_EQ(above.frames.size(), 2U);
+    EXPECT_EQ(above.end, core::StackEnd::NoRules);
+    const core::CallStack within = without_first_page(0x7000'0c00);
+    EXPECT_EQ(within.frames.size(), 1U);
+    EXPECT_EQ(within.end, core::StackEnd::NoCopy);
+}
+
 TEST(Unwinder, KeepsTheFramesOfTheKernelApart) {
     rsslag_sample sample{};
     RawSample bytes = sample_of(7, false);
