@@ -72,6 +72,11 @@ void remove(CodeMap &map, std::uint64_t start, std::uint64_t end) {
     }
 }
 
+/// Whether the code is of no file. null: of no known mapping.
+bool made_at_run_time(const CodeRange *range) {
+    return range == nullptr || (range->code == nullptr && range->file.inode == 0 && !range->file.build_id.known());
+}
+
 void add(CodeMap &map, const core::MappedRange &range, const core::BuildId &id) {
     remove(map, range.start, range.end);
     if ((range.flags & core::MappingExecute) == 0) return;
@@ -225,6 +230,8 @@ core::CallStack Unwinder::State::unwound_in_user_mode(const rsslag_sample &sampl
         registers_of(sample), copy,
         [&](std::uint64_t at) -> std::optional<unwind::Code> {
             const CodeRange *const range = range_at(pid, at);
+            if (made_at_run_time(range) && jit_function_at(pid, at).starts_with("py::"))
+                return unwind::Code{nullptr, 0, true};
             if (range == nullptr || !range->bias) return std::nullopt;
             return unwind::Code{range->code->rules(), *range->bias};
         },
@@ -251,8 +258,7 @@ core::CallStack Unwinder::State::unwound_in_user_mode(const rsslag_sample &sampl
         core::StackFrame named;
         named.address = frame.instruction();
         CodeRange *const range = range_at(pid, frame.instruction());
-        if (range == nullptr || (range->code == nullptr && range->file.inode == 0 && !range->file.build_id.known()))
-            named.function = jit_function_at(pid, frame.instruction());
+        if (made_at_run_time(range)) named.function = jit_function_at(pid, frame.instruction());
         if (range != nullptr) {
             named.file = range->file.path;
             named.build_id = range->file.build_id;

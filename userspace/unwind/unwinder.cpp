@@ -71,6 +71,21 @@ Step by_frame_pointer(const Registers &registers, const StackCopy &copy) {
     return {caller};
 }
 
+/// CPython's Python/asm_trampoline.S makes its call with one word on the stack: for the alignment or, from 3.14 on, the
+/// caller's rbp.
+Step by_trampoline(const Registers &registers, const StackCopy &copy) {
+    constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+    const auto stack = registers[kStackPointer];
+    if (!stack) return {};
+    const auto pc = copy.read(*stack + kWord);
+    if (!pc) return {{}, copy.is_above(*stack + kWord) ? StackEnd::Cut : StackEnd::NoRules};
+    Registers caller = registers;
+    caller.set(kReturnAddress, pc);
+    if (registers[kFramePointer] == stack) caller.set(kFramePointer, copy.read(*stack));
+    caller.set(kStackPointer, *stack + 2 * kWord);
+    return {caller};
+}
+
 }  // namespace
 
 Stack unwind(Registers registers, const StackCopy &copy, const CodeAt &code_at, core::UnwindBy by) {
@@ -97,8 +112,11 @@ Stack unwind(Registers registers, const StackCopy &copy, const CodeAt &code_at, 
         }
         Step step;
         const bool use_rules = rules != nullptr && (by != core::UnwindBy::FramePointers || rules->outermost);
+        const bool use_trampoline = code && code->of_trampoline && !frame.interrupted;
         if (use_rules)
             step = by_rules(*rules, registers, copy);
+        else if (use_trampoline && by != core::UnwindBy::FramePointers)
+            step = by_trampoline(registers, copy);
         else if (by != core::UnwindBy::EhFrame)
             step = by_frame_pointer(registers, copy);
         if (!step.caller) {
@@ -112,7 +130,7 @@ Stack unwind(Registers registers, const StackCopy &copy, const CodeAt &code_at, 
             return stack;
         }
         registers = *step.caller;
-        frame = {registers.pc(), step.caller_interrupted, !use_rules};
+        frame = {registers.pc(), step.caller_interrupted, !use_rules && !use_trampoline};
     }
 }
 

@@ -18,8 +18,9 @@ namespace rsslag::unwind {
 struct Code {
     FrameTable *rules = nullptr;  ///< null: the file cannot be read, or has no .eh_frame
     std::uint64_t bias = 0;       ///< an address in memory minus that in the file
+    bool of_trampoline = false;   ///< by which CPython calls a function under -X perf; then there are no rules
 };
-/// The code that is mapped at an address; nullopt: none, or no file, as code that a JIT compiler made.
+/// The code that is mapped at an address; nullopt: none, or no file, as other code that was made at run time.
 using CodeAt = std::function<std::optional<Code>(std::uint64_t address)>;
 
 using core::kMostFrames;

@@ -221,6 +221,28 @@ TEST(Unwinder, FollowsFramePointersWhereThereAreNoRules) {
     EXPECT_EQ(stack.frames[2].pc, 0x3333U);
 }
 
+/// The function at 0x1111 was called by CPython's trampoline at 0x2222, and that by 0x3333.
+TEST(Unwinder, KnowsTheTrampolineOfPython) {
+    const auto code = [](std::uint64_t address) {
+        return address == 0x2221 ? std::optional(Code{nullptr, 0, true}) : std::nullopt;
+    };
+    Framed framed;
+    framed.registers.set(kFramePointer, 0x1000);
+    const auto pcs = [&](core::UnwindBy by) {
+        std::vector<std::uint64_t> found;
+        const StackCopy copy{0x1000, std::as_bytes(std::span(framed.words))};
+        for (const Frame &frame : unwind(framed.registers, copy, code, by).frames)
+            found.push_back(frame.pc);
+        return found;
+    };
+    using Pcs = std::vector<std::uint64_t>;
+    framed.words = {0x7777, 0x2222, 0, 0x3333, 0, 0, 0, 0x4444};
+    EXPECT_EQ(pcs(core::UnwindBy::Auto), (Pcs{0x1111, 0x2222, 0x3333})) << "without frame pointers";
+    EXPECT_EQ(pcs(core::UnwindBy::FramePointers), (Pcs{0x1111, 0x2222}));
+    framed.words = {0x1010, 0x2222, 0x1030, 0x3333, 0, 0, 0, 0x4444};
+    EXPECT_EQ(pcs(core::UnwindBy::Auto), (Pcs{0x1111, 0x2222, 0x3333, 0x4444})) << "the trampoline has one: 3.14";
+}
+
 TEST(Unwinder, OnlyByTheMethodThatIsChosen) {
     const Framed framed;
     const StackCopy copy{0x1000, std::as_bytes(std::span(framed.words))};
