@@ -3,6 +3,7 @@
 // stdin ends. With "held" it waits for a byte before it touches, and writes a line after it has dropped; for each
 // further byte it drops the rest and does all of it again.
 // With "deep" it is as with "held", and the functions are called with 16 KiB on the stack.
+// WITHOUT_MAIN: a library with the functions. WITHOUT_FUNCTIONS: a program that calls those of the library.
 //   by_function MIB [held|deep]
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
+#ifndef WITHOUT_FUNCTIONS
 // Otherwise the last call of a function would be a jump, and the function would not be on the stack.
 void keep_frame() {
     asm volatile("" ::: "memory");
@@ -23,12 +25,15 @@ inline __attribute__((always_inline)) void touch(char *memory, std::size_t bytes
     for (std::size_t at = 0; at < bytes; at += kPage)
         static_cast<volatile char *>(memory)[at] = 1;
 }
+#endif
 
 }  // namespace
 
 extern "C" {
 void touch_and_drop(char *memory, std::size_t tenth);
+void below(int frames, char *memory, std::size_t tenth);
 
+#ifndef WITHOUT_FUNCTIONS
 /// Calls touch_and_drop() below that many frames of half a KiB.
 [[gnu::noinline]] void below(int frames, char *memory, std::size_t tenth) {
     volatile char frame[512];
@@ -66,8 +71,14 @@ inline __attribute__((always_inline)) void touch_and_drop_here(char *memory, std
     touch_and_drop_here(memory, tenth);
     keep_frame();
 }
+#else
+inline void touch_and_drop_here(char *memory, std::size_t tenth) {
+    touch_and_drop(memory, tenth);
+}
+#endif
 }
 
+#ifndef WITHOUT_MAIN
 int main(int count, char **words) {
     const std::size_t tenth = (count > 1 ? std::strtoul(words[1], nullptr, 10) : 10) * (1 << 20) / 10 / kPage * kPage;
     void *const all = mmap(nullptr, 10 * tenth, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -88,3 +99,4 @@ int main(int count, char **words) {
     }
     return read(STDIN_FILENO, &byte, 1) < 0 ? 1 : 0;
 }
+#endif
