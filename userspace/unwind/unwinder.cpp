@@ -55,13 +55,14 @@ Step by_rules(const FrameRules &rules, const Registers &registers, const StackCo
     return {caller, StackEnd::NoRules, rules.of_signal};
 }
 
-/// push %rbp; mov %rsp, %rbp: the caller's rbp is at rbp, the return address above it.
-Step by_frame_pointer(const Registers &registers, const StackCopy &copy) {
+/// push %rbp; mov %rsp, %rbp: the caller's rbp is at rbp, the return address above it. `chained`: the frame was found
+/// in the same way. Then a frame pointer of 0 ends the stack (System V ABI, AMD64 supplement, 3.4.1).
+Step by_frame_pointer(const Registers &registers, const StackCopy &copy, bool chained) {
     const auto frame = registers[kFramePointer];
     const auto stack = registers[kStackPointer];
     constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+    if (chained && frame == 0U) return {{}, StackEnd::Outermost};
     if (!frame || !stack || *frame < *stack || *frame % kWord != 0) return {};
-    if (*frame == 0) return {{}, StackEnd::Outermost};
     const auto pc = copy.read(*frame + kWord);
     if (!pc) return {{}, copy.is_above(*frame + kWord) ? StackEnd::Cut : StackEnd::NoRules};
     Registers caller;
@@ -118,7 +119,7 @@ Stack unwind(Registers registers, const StackCopy &copy, const CodeAt &code_at, 
         else if (use_trampoline && by != core::UnwindBy::FramePointers)
             step = by_trampoline(registers, copy);
         else if (by != core::UnwindBy::EhFrame)
-            step = by_frame_pointer(registers, copy);
+            step = by_frame_pointer(registers, copy, frame.by_frame_pointer);
         if (!step.caller) {
             stack.end = step.end;
             return stack;

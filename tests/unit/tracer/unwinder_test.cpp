@@ -93,7 +93,7 @@ core::CallStack without_first_page(std::uint64_t frame_pointer) {
 TEST(Unwinder, GoesOnAboveAPageThatIsNotResident) {
     const core::CallStack above = without_first_page(0x7000'1000);
     EXPECT_EQ(above.frames.size(), 2U);
-    EXPECT_EQ(above.end, core::StackEnd::NoRules);
+    EXPECT_EQ(above.end, core::StackEnd::Outermost);
     const core::CallStack within = without_first_page(0x7000'0c00);
     EXPECT_EQ(within.frames.size(), 1U);
     EXPECT_EQ(within.end, core::StackEnd::NoCopy);

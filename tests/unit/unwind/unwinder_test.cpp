@@ -219,6 +219,13 @@ TEST(Unwinder, FollowsFramePointersWhereThereAreNoRules) {
     EXPECT_EQ(stack.frames[1].pc, 0x2222U);
     EXPECT_TRUE(stack.frames[1].by_frame_pointer);
     EXPECT_EQ(stack.frames[2].pc, 0x3333U);
+    EXPECT_EQ(stack.end, StackEnd::Outermost);
+}
+
+TEST(Unwinder, DoesNotTakeAnyZeroForAFramePointer) {
+    Framed framed;
+    framed.registers.set(kFramePointer, 0);
+    EXPECT_EQ(framed.unwound().end, StackEnd::NoRules);
 }
 
 /// The function at 0x1111 was called by CPython's trampoline at 0x2222, and that by 0x3333.
