@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "demangle.h"
 #include "elf_handle.h"
@@ -28,6 +30,22 @@ bool is_the_file(const core::Fd &fd, const FileKey &key) {
     if (!fd.open() || fstat(fd.get(), &about) != 0 || !S_ISREG(about.st_mode)) return false;
     if (key.build_id.known()) return build_id_of(fd.get()) == key.build_id;
     return key.inode != 0 && about.st_ino == key.inode;
+}
+
+/// The program that the process runs, even if its file has been deleted or replaced.
+core::Fd program_of(pid_t pid, const std::string &path) {
+    const std::string link = fmt::format("/proc/{}/exe", pid);
+    std::error_code failed;
+    const std::string target = std::filesystem::read_symlink(link, failed).string();
+    if (failed || (target != path && target != path + " (deleted)")) return {};
+    return core::Fd(open(link.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+}
+
+core::Fd open_mapped(const FileKey &key, pid_t pid, const std::vector<std::string> &roots) {
+    for (const std::string &root : roots)
+        if (core::Fd file = open_in(root, key.path); is_the_file(file, key)) return file;
+    core::Fd program = program_of(pid, key.path);
+    return is_the_file(program, key) ? std::move(program) : core::Fd();
 }
 
 /// As gdb finds it, and as Debian's packages of debug symbols install it.
@@ -134,12 +152,9 @@ CodeFile *CodeFiles::find(const FileKey &key, pid_t pid) {
     const auto [entry, is_new] = files_.try_emplace(key, nullptr);
     if (!is_new) return entry->second.get();
     const std::vector<std::string> roots{fmt::format("/proc/{}/root", pid), "/"};
-    for (const std::string &root : roots) {
-        core::Fd file = open_in(root, key.path);
-        if (!is_the_file(file, key)) continue;
+    if (core::Fd file = open_mapped(key, pid, roots); file.open()) {
         entry->second = std::make_unique<CodeFile>(std::move(file), roots, debug_bytes_left_);
         debug_bytes_left_ -= entry->second->debug_bytes();
-        break;
     }
     return entry->second.get();
 }

@@ -62,8 +62,9 @@ class CodeFiles {
     static constexpr std::size_t kMostDebugBytes = std::size_t{256} << 20;
     /// Without `symbols`, without debug information.
     explicit CodeFiles(bool symbols);
-    /// Opens the file in the root directory of the process, else in rsslag's own. Only the file that was mapped: it
-    /// must be regular, and have that build id or inode. nullptr: it cannot be opened, or is another one.
+    /// Opens the file in the root directory of the process, else in rsslag's own, else if it is the program that the
+    /// process runs. Only the file that was mapped: it must be regular, and have that build id or inode. nullptr: it
+    /// cannot be opened, or is another one.
     CodeFile *find(const FileKey &key, pid_t pid);
 
   private:
