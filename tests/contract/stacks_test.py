@@ -594,6 +594,94 @@ def rows(text):
     return {name.strip(): tuple(pages(kb) for kb in (came, went, resident)) for came, went, resident, _, name in ROW.findall(text)}
 
 
+# Copies machine code to memory of its own, and calls it for each line of stdin: it touches 1 MiB while the stack pointer is 0x1000. With
+# "name" it writes a map of that code first, as a JIT does.
+WITHOUT_STACK = '''
+import ctypes, mmap, os, sys
+code = bytes.fromhex('4989e0' '48c7c400100000' 'c60701' '4881c700100000' '48ffce' '75f1' '4c89c4' 'c3')
+made = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+made.write(code)
+start = ctypes.addressof(ctypes.c_char.from_buffer(made))
+if sys.argv[1:] == ['name']:
+    with open(f'/tmp/perf-{os.getpid()}.map', 'wb') as file:
+        file.write(b'%x %x evil\\x1b[31m\\x07;\\xff\\n' % (start, len(code)))
+touch = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t)(start)
+while os.read(0, 1):
+    memory = mmap.mmap(-1, 1 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory.madvise(mmap.MADV_NOHUGEPAGE)
+    here = ctypes.c_char.from_buffer(memory)
+    touch(ctypes.addressof(here), (1 << 20) // 4096)
+    os.write(1, b'done\\n')
+'''
+# Touches 1 MiB and execs the program of the arguments without delay.
+EXECS = '''
+import mmap, os, sys
+memory = mmap.mmap(-1, 1 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+for at in range(0, 1 << 20, 4096):
+    memory[at] = 1
+os.execv(sys.argv[1], sys.argv[1:])
+'''
+
+
+@needs_root
+class Hostile(TracingTest):
+    """What a target does to its stack, files and names is counted, and never gives a wrong name."""
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        needs_samples()
+
+    def recorded(self, told, *options):
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+            file = os.path.join(directory, 'file')
+            document = told.recorded(self, file, *RING, '--stacks=1', *options)
+            texts = [rsslag('report', '--stacks', file), rsslag('export', '--format', 'folded', file)]
+        self.assertEqual([text.status for text in texts], [0, 0], texts)
+        return document, ''.join(text.out for text in texts)
+
+    def test_a_stack_pointer_to_nowhere(self):
+        with Told(sys.executable, '-S', '-c', WITHOUT_STACK) as told:
+            document, _ = self.recorded(told)
+        nowhere = [stack for stack in document['stacks'] if stack['end'] == 'no_copy' and stack['reason'] == 'page_fault']
+        self.assertGreaterEqual(sum(stack['came'] for stack in nowhere), (1 << 20) // PAGE)
+        self.assertEqual({len(stack['frames']) for stack in nowhere}, {1})
+
+    def test_names_with_escapes(self):
+        with Told(sys.executable, '-S', '-c', WITHOUT_STACK, 'name') as told:
+            document, text = self.recorded(told)
+            os.unlink(f'/tmp/perf-{told.pid}.map')
+        functions = {frame['function'] for stack in document['stacks'] for frame in stack['frames']}
+        self.assertIn('evil\\x1b[31m\\x07;\\xff', functions)
+        self.assertIn('evil\\x1b[31m\\x07', text)
+        self.assertNotRegex(text, '[\x1b\x07]')
+
+    def test_a_program_that_is_replaced_while_it_runs(self):
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+            path = os.path.join(directory, 'program')
+            shutil.copy(program(), path)
+            with Told(path, '1', 'held') as told:
+                shutil.copy('/bin/true', path + '.new')
+                os.replace(path + '.new', path)
+                document, _ = self.recorded(told)
+        tenth = (1 << 20) // 10 // PAGE
+        by_name = {function: pages_by(document, function, 'came') for function in SHARES}
+        for function, share in SHARES.items():
+            self.assertAlmostEqual(by_name[function], round(10 * share) * tenth, delta=16)
+
+    def test_a_program_that_another_one_replaces_by_exec(self):
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+            file = os.path.join(directory, 'file')
+            ran = rsslag('record', '-o', file, *RING, '--stacks=1', '--', sys.executable, '-S', '-c', EXECS, program(), '1')
+            self.assertEqual(ran.status, 0, ran)
+            document = rsslag('report', '--json', file).document()
+        tenth = (1 << 20) // 10 // PAGE
+        for function, share in SHARES.items():
+            self.assertAlmostEqual(pages_by(document, function, 'came'), round(10 * share) * tenth, delta=16)
+        for stack in document['stacks']:
+            modules = {frame['module'] for frame in stack['frames']}
+            self.assertFalse({program(), os.path.realpath(sys.executable)} <= modules, stack)
+
+
 @long_only('it reads a screen through tmux')
 @needs_tmux
 @needs_root

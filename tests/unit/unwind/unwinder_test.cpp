@@ -322,8 +322,22 @@ asm(R"(
     .cfi_def_cfa 7, 8
         ret
     .cfi_endproc
+    rsslag_test_in_itself:
+    .cfi_startproc
+    .cfi_def_cfa 7, 0
+    .cfi_offset 16, 0
+        nop
+        ret
+    .cfi_endproc
+    rsslag_test_of_itself:
+    .cfi_startproc
+        nop
+        ret
+    .cfi_endproc
     .popsection
 )");
+extern "C" void rsslag_test_in_itself();
+extern "C" void rsslag_test_of_itself();
 extern "C" void rsslag_test_leaf();
 extern "C" void rsslag_test_after_call();
 
@@ -338,6 +352,27 @@ TEST(Unwinder, KeepsRbxInAFunctionThatDoesNotMentionIt) {
     const Stack stack = unwind(registers, {0x1000, std::as_bytes(std::span(words))}, std::ref(code));
     EXPECT_EQ(stack.frames.size(), 2U);
     EXPECT_EQ(stack.end, StackEnd::Outermost);
+}
+
+/// The rules of one function say that its caller is itself, in the same frame. The other one is on the stack as the
+/// caller of itself, again and again.
+TEST(Unwinder, EndsIfTheRulesLeadInACircle) {
+    std::vector<std::uint64_t> words(2 * kMostFrames);
+    const auto unwound = [&words](void (*function)()) {
+        const std::uint64_t within = reinterpret_cast<std::uint64_t>(function) + 1;
+        std::fill(words.begin(), words.end(), within);
+        Registers registers;
+        registers.set(kReturnAddress, within);
+        registers.set(kStackPointer, 0x1000);
+        OwnCode code;
+        return unwind(registers, {0x1000, std::as_bytes(std::span(words))}, std::ref(code));
+    };
+    const Stack in_itself = unwound(&rsslag_test_in_itself);
+    EXPECT_EQ(in_itself.frames.size(), 1U);
+    EXPECT_EQ(in_itself.end, StackEnd::Implausible);
+    const Stack of_itself = unwound(&rsslag_test_of_itself);
+    EXPECT_EQ(of_itself.frames.size(), kMostFrames);
+    EXPECT_EQ(of_itself.end, StackEnd::TooDeep);
 }
 
 /// For example by cp, which writes over a library.
