@@ -66,7 +66,7 @@ class Offered(unittest.TestCase):
         also, words = offered('live', '--m')
         self.assertEqual((also, set(words)), ('none', {'--mode', '--max-size', '--memory'}))
         self.assertIn('counts', words['--mode'])
-        self.assertEqual(set(offered('live', '--un')[1]), {'--unit'})
+        self.assertEqual(set(offered('live', '--uni')[1]), {'--unit'})
         self.assertEqual(set(offered('--unit', 'MiB', 'live', '--mod')[1]), {'--mode'})
         self.assertEqual(set(offered('4711', '--mod')[1]), {'--mode'})
         self.assertNotIn('--parent', offered('demo', '--')[1])
