@@ -405,7 +405,8 @@ class ByFunction(TracingTest):
         self.assertEqual({(stack['end'], len(stack['frames']) > 32) for stack in deep}, {('outermost', True)})
         main = of_python['processes'][0]['pid']
         of_thread = [stack for stack in of_python['stacks'] if stack['frames'] and main not in stack['threads'] and stack['reason'] == 'page_fault']
-        self.assertEqual({stack['end'] for stack in of_thread}, {'outermost'})
+        # A fault of the top of the stack may come before there is anything to copy.
+        self.assertEqual({stack['end'] for stack in of_thread} - {'no_copy'}, {'outermost'})
         self.assertGreater(max(len(stack['frames']) for stack in of_thread), 32)
 
     def test_a_fork_has_the_code_of_its_parent(self):
