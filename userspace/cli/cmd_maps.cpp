@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -62,21 +59,6 @@ struct MapsOptions {
     documents::MapsChoices shown;
 };
 
-core::Status read_baseline_file(MapsOptions &options) {
-    if (options.typed.baseline.empty()) return core::success();
-    std::ifstream file(options.typed.baseline, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file) {
-        return Error{Kind::BadInput,
-                     fmt::format("cannot open {}: {}", core::printable(options.typed.baseline), std::strerror(errno)),
-                     errno, "create one with rsslag maps --json PID"};
-    }
-    auto baselines = memory::read_baselines(text);
-    if (!baselines) return baselines.error();
-    options.baselines = *std::move(baselines);
-    return core::success();
-}
-
 core::Status read_assertions(MapsOptions &options) {
     for (const std::string &argument : options.typed.assertions) {
         auto assertions = memory::parse_assertions(argument);
@@ -112,7 +94,11 @@ core::Status parse(MapsOptions &options) {
     const auto interval = core::parse_interval(options.typed.interval);
     if (!interval) return interval.error();
     options.interval = *interval;
-    if (auto read = read_baseline_file(options); !read) return read;
+    if (!options.typed.baseline.empty()) {
+        auto baselines = memory::read_baseline_file(options.typed.baseline);
+        if (!baselines) return baselines.error();
+        options.baselines = *std::move(baselines);
+    }
     if (auto read = read_assertions(options); !read) return read;
     if (!options.targets.empty()) return core::success();
     return Error{Kind::BadInput, "no target given", 0, "use a PID, -p, --comm, --cgroup or -u; see rsslag maps --help"};

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "memory/baseline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -101,6 +107,17 @@ core::Result<std::vector<Baseline>> read_baselines(std::string_view text) {
     } catch (const json::exception &error) {
         return refused(core::printable(error.what()));
     }
+}
+
+core::Result<std::vector<Baseline>> read_baseline_file(const std::string &path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!file) {
+        return core::Error{core::Kind::BadInput,
+                           fmt::format("cannot open {}: {}", core::printable(path), std::strerror(errno)), errno,
+                           "create one with rsslag maps --json PID"};
+    }
+    return read_baselines(text);
 }
 
 const Baseline *baseline_of(const std::vector<Baseline> &all, int pid, std::string_view comm) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// An earlier rsslag.maps/1 document, with which a new reading is compared. Pure.
+// An earlier rsslag.maps/1 document, with which a new reading is compared.
 #pragma once
 
 #include <optional>
@@ -23,6 +23,9 @@ struct Baseline {
 
 /// All processes of the last document in `text`. Kind::Corrupt if it is not rsslag.maps/1.
 core::Result<std::vector<Baseline>> read_baselines(std::string_view text);
+
+/// read_baselines() of a file. Kind::BadInput if it cannot be read.
+core::Result<std::vector<Baseline>> read_baseline_file(const std::string &path);
 
 /// The process of the document to compare with. If the document has one process, it is this one. Otherwise it is the
 /// process with this PID and comm, else the only one with this comm; nullptr if there is none.
