@@ -59,16 +59,35 @@ void PerfMap::open() {
     if (about.st_uid == owner_ || about.st_uid == 0 || about.st_uid == geteuid()) file_ = std::move(file);
 }
 
+/// Whether it is not the file that was read, or does not start with what was read.
+bool PerfMap::is_another() const {
+    struct stat about {};
+    if (fstat(file_.get(), &about) != 0 || about.st_nlink == 0) return true;
+    std::string now(last_.size(), '\0');
+    const std::int64_t got = core::read_at(file_.get(), read_ - last_.size(), now);
+    return got != static_cast<std::int64_t>(now.size()) || now != last_;
+}
+
 void PerfMap::update() {
+    constexpr std::size_t kLast = 256;  // with an address or more, which differ from those of any other file
+    if (file_.open() && is_another()) {
+        file_ = {};
+        read_ = 0;
+        rest_.clear();
+        last_.clear();
+    }
     if (!file_.open()) open();
     if (!file_.open()) return;
     std::string bytes(std::size_t{64} << 10, '\0');
-    while (read_ < kMostBytes) {
-        const std::int64_t got =
-            core::read_at(file_.get(), read_, {bytes.data(), std::min(bytes.size(), kMostBytes - read_)});
+    while (const std::size_t most = std::min(kMostBytes - read_, kMostInAll - read_in_all_)) {
+        const std::int64_t got = core::read_at(file_.get(), read_, {bytes.data(), std::min(bytes.size(), most)});
         if (got <= 0) return;
-        read_ += static_cast<std::size_t>(got);
-        parse(std::string_view(bytes).substr(0, static_cast<std::size_t>(got)));
+        const std::string_view text(bytes.data(), static_cast<std::size_t>(got));
+        read_ += text.size();
+        read_in_all_ += text.size();
+        last_ += text;
+        last_.erase(0, last_.size() - std::min(last_.size(), kLast));
+        parse(text);
     }
 }
 

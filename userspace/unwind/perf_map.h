@@ -20,6 +20,8 @@ class PerfMap {
     /// What is read of the file. A line beyond this has no effect.
     static constexpr std::size_t kMostBytes = std::size_t{64} << 20, kMostFunctions = 500'000;
     static constexpr std::size_t kMostName = 1000;  ///< bytes; longer ones are cut
+    /// What is read in all of a file that is written again and again.
+    static constexpr std::size_t kMostInAll = 8 * kMostBytes;
 
     /// `path` in the root directory `root`. Takes only a regular file of the user `owner`, of root, or of rsslag's
     /// user, that was written to since `since` (CLOCK_REALTIME, seconds): an older one belongs to an earlier process.
@@ -28,7 +30,8 @@ class PerfMap {
     /// The map of a process, in its mount namespace and with the number that it sees as its own.
     static PerfMap of(pid_t pid);
 
-    /// Reads what was appended since the last call, or opens the file if it did not exist then.
+    /// Reads what was appended since the last call, or opens the file if it did not exist then. Reads all of it if it
+    /// was replaced or written again, as Java does: functions that it no longer lists keep their names.
     void update();
     /// Raw bytes; empty: unknown. A later line replaces earlier ones that it overlaps.
     const std::string &function_at(std::uint64_t address) const;
@@ -39,6 +42,7 @@ class PerfMap {
         std::string name;
     };
     void open();
+    bool is_another() const;
     void parse(std::string_view text);
     void parse_line(std::string_view line);
 
@@ -46,7 +50,9 @@ class PerfMap {
     uid_t owner_;
     std::int64_t since_;
     core::Fd file_;
-    std::size_t read_ = 0;                         ///< bytes
+    std::size_t read_ = 0;                         ///< bytes of the file as it is now
+    std::size_t read_in_all_ = 0;                  ///< bytes
+    std::string last_;                             ///< the last bytes of those `read_`
     std::string rest_;                             ///< a line that is not complete
     std::map<std::uint64_t, Function> functions_;  ///< by start
 };

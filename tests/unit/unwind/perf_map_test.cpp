@@ -55,6 +55,36 @@ TEST_F(PerfMaps, WhatIsAppendedLaterCounts) {
     EXPECT_EQ(map.function_at(0x1000), "") << "the old function is no longer whole";
 }
 
+TEST_F(PerfMaps, AFileThatIsWrittenAnewIsReadAgain) {
+    PerfMap map = this->map();
+    append("1000 10 old\n2000 10 same\n");
+    map.update();
+    std::ofstream(path()) << "1000 10 new\n2000 10 more\n3000 10 third\n";  // longer
+    map.update();
+    EXPECT_EQ(map.function_at(0x1000), "new");
+    EXPECT_EQ(map.function_at(0x3000), "third");
+    std::ofstream(path()) << "4000 10 fou";  // shorter
+    map.update();
+    append("rth\n");
+    map.update();
+    EXPECT_EQ(map.function_at(0x4000), "fourth");
+    EXPECT_EQ(map.function_at(0x1000), "new") << "it may have been there when a stack was sampled";
+}
+
+TEST_F(PerfMaps, AFileThatReplacesItIsRead) {
+    PerfMap map = this->map();
+    append("1000 10 old\n");
+    map.update();
+    std::ofstream(path() + ".new") << "1000 10 new\n";
+    std::filesystem::rename(path() + ".new", path());
+    map.update();
+    EXPECT_EQ(map.function_at(0x1000), "new");
+    std::filesystem::remove(path());
+    map.update();
+    map.update();
+    EXPECT_EQ(map.function_at(0x1000), "new");
+}
+
 TEST_F(PerfMaps, BrokenLinesHaveNoEffect) {
     append("\n1000\n1000 10\n1000 10 \nx 10 a\n1000 0 a\nffffffffffffffff 10 a\n" + std::string(1 << 20, '1') +
            "\n2000 10 good\n3000 10 " + std::string(5000, 'n') + "\n4000 10 no end of line");
