@@ -72,12 +72,6 @@ bool same_amounts(const MapGroup &a, const MapGroup &b) {
            std::tie(b.mappings, b.size, b.rss, b.pss, b.clean, b.dirty, b.swap);
 }
 
-/// Identifies a group across two readings.
-using Key = std::tuple<std::string_view, bool, bool>;
-Key key(const MapGroup &group) {
-    return {group.name, group.shared, group.written_file};
-}
-
 bool has_option(const Mount &mount, std::string_view sought) {
     for (std::string_view rest = mount.options; !rest.empty();) {
         const std::string_view option = rest.substr(0, rest.find(','));
@@ -264,16 +258,24 @@ void recognise(std::vector<Mapping> &mappings, const std::vector<core::MappingLi
     }
 }
 
+GroupKey key_of(const MapGroup &group) {
+    return {group.name, group.shared, group.written_file};
+}
+
+GroupKey key_of(const Mapping &mapping) {
+    const bool shared = is_shared(mapping);
+    const bool written_file = !shared && is_writable(mapping) && has_file(mapping);
+    return {mapping.recognised.empty() ? mapping.name : mapping.recognised, shared, written_file};
+}
+
 std::vector<MapGroup> groups(const std::vector<Mapping> &mappings, const Devices &devices) {
     std::vector<MapGroup> all;
     // Per kind: private, private and writable file, shared.
     std::array<std::unordered_map<std::string_view, std::size_t>, 3> found;
     for (const Mapping &mapping : mappings) {
         if (!in_mm(mapping)) continue;
-        const bool shared = is_shared(mapping);
-        const bool written_file = !shared && is_writable(mapping) && has_file(mapping);
+        const auto [name, shared, written_file] = key_of(mapping);
         const std::size_t kind = shared ? 2 : written_file ? 1 : 0;
-        const std::string &name = mapping.recognised.empty() ? mapping.name : mapping.recognised;
         const auto [at, fresh] = found[kind].try_emplace(name, all.size());
         if (fresh) {
             MapGroup &group = all.emplace_back();
@@ -297,11 +299,11 @@ Kilobytes MapChange::grown(Kilobytes MapGroup::*what) const {
 }
 
 std::vector<MapChange> changes(const std::vector<MapGroup> &before, const std::vector<MapGroup> &after) {
-    std::map<Key, MapChange> all;
+    std::map<GroupKey, MapChange> all;
     for (const MapGroup &group : before)
-        all[key(group)].before = group;
+        all[key_of(group)].before = group;
     for (const MapGroup &group : after)
-        all[key(group)].after = group;
+        all[key_of(group)].after = group;
     std::vector<MapChange> changed;
     for (auto &[name, change] : all) {
         if (change.before && change.after && same_amounts(*change.before, *change.after)) continue;

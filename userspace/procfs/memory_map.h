@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -180,6 +181,12 @@ struct MapGroup {
     std::size_t mappings = 0;
     core::Kilobytes size, rss, pss, clean, dirty, swap;
 };
+
+/// Identifies a group: its name, whether it is shared, written_file.
+using GroupKey = std::tuple<std::string_view, bool, bool>;
+/// Valid as long as its argument.
+GroupKey key_of(const MapGroup &group);
+GroupKey key_of(const Mapping &mapping);
 
 /// Groups the mappings by name: private groups first, then shared ones, each by descending Rss.
 std::vector<MapGroup> groups(const std::vector<Mapping> &mappings, const Devices &devices);
