@@ -77,6 +77,14 @@ inline bool owns_page(const Sample &sample) {
     return sample.address != 0 && sample.estimated > 0 && sample.member != static_cast<std::uint8_t>(Member::Swap);
 }
 
+/// A page that is owned, and what its sample stands for.
+struct SampledPage {
+    std::uint64_t address = 0;
+    double pages = 0;
+    std::size_t stack = 0;  ///< the number of its stack
+    std::string mapping;    ///< the name of the mapping at the fault, raw bytes; empty: unknown
+};
+
 /// The probability with which an update of this estimated amount is sampled, if one in `period` pages is.
 inline double inclusion(std::int32_t estimated, std::uint32_t period) {
     return std::min(1.0, static_cast<double>(std::abs(std::int64_t{estimated})) / period);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "arrivals.h"
 
+#include <algorithm>
+
 namespace rsslag::profile {
 
 void Arrivals::note(const core::Sample &sample, std::uint64_t number) {
@@ -29,7 +31,7 @@ void Arrivals::explain(std::uint64_t number, const Origin &origin) {
 
 void Arrivals::look(const core::event::AbsentPages &absent) {
     looked_ = true;
-    mms_[absent.pid] = absent.mm;
+    looks_[absent.pid] = {absent.mm, absent.before};
     const auto found = spaces_.find(absent.mm);
     if (found == spaces_.end()) return;
     Space &space = found->second;
@@ -50,8 +52,43 @@ void Arrivals::look(const core::event::AbsentPages &absent) {
 
 Arrivals::Residence Arrivals::residence(const Space &space, std::uint64_t mm, std::uint64_t number) const {
     if (space.pid == 0 || number < space.from || number >= space.before) return Residence::Unknown;
-    const auto current = mms_.find(space.pid);
-    return current != mms_.end() && current->second == mm ? Residence::Resident : Residence::Gone;  // Gone: by an exec
+    const auto last = looks_.find(space.pid);
+    return last != looks_.end() && last->second.mm == mm ? Residence::Resident : Residence::Gone;  // Gone: by an exec
+}
+
+/// The last samples of the process that own a page, by page. A page of a file and its private copy have one address:
+/// the later sample is that of the page which is there.
+std::map<std::uint64_t, std::uint64_t> Arrivals::last_owners(const Space &space, int pid) const {
+    std::map<std::uint64_t, std::uint64_t> owners;
+    for (const auto &[page, number] : space.owners) {
+        const auto found = origins_.find(number);
+        if (found == origins_.end() || !found->second || found->second->task.first != pid) continue;
+        std::uint64_t &owner = owners[page & ~kIsFile];
+        owner = std::max(owner, number);
+    }
+    return owners;
+}
+
+std::map<std::uint64_t, Arrivals::Origin> Arrivals::pages(int pid) const {
+    std::map<std::uint64_t, std::uint64_t> last;
+    std::uint64_t most = 0, its_mm = 0;
+    for (const auto &[mm, space] : spaces_) {
+        std::map<std::uint64_t, std::uint64_t> owners = last_owners(space, pid);
+        std::uint64_t newest = 0;
+        for (const auto &[page, number] : owners)
+            newest = std::max(newest, number);
+        if (owners.empty() || (!last.empty() && newest <= most)) continue;
+        last = std::move(owners);
+        most = newest;
+        its_mm = mm;
+    }
+    std::map<std::uint64_t, Origin> pages;
+    const auto look = looks_.find(pid);
+    const bool has_another = look != looks_.end() && look->second.mm != its_mm && most < look->second.before;
+    if (has_another) return pages;  // of a later exec, without samples
+    for (const auto &[page, number] : last)
+        pages.emplace(page, *origins_.at(number));
+    return pages;
 }
 
 void Arrivals::each(const std::function<void(const Origin &origin, Residence residence)> &use) const {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -33,6 +34,7 @@ class Arrivals {
         std::size_t stack = 0;
         Reason reason = Reason::PageFault;
         double pages = 0;
+        std::optional<std::uint32_t> mapping{};  ///< the number of its name
     };
     enum class Residence : std::uint8_t { Gone, Resident, Unknown };
 
@@ -42,11 +44,16 @@ class Arrivals {
 
     /// The number of samples that it keeps.
     std::size_t size() const { return origins_.size(); }
+    /// Whether there were more samples than the limit.
+    bool overflowed() const { return overflowed_; }
     /// Whether there was a look, and not too many samples.
     bool known() const { return looked_ && !overflowed_; }
     /// Calls `use` for each sample with an origin whose pages may be resident, as of the last look at the process. A
     /// sample after that look is Unknown.
     void each(const std::function<void(const Origin &origin, Residence residence)> &use) const;
+    /// For each sampled page of the address space that the process had last: what the page's last sample stands for, by
+    /// the address of the page. Pages that were absent at the last look are not there.
+    std::map<std::uint64_t, Origin> pages(int pid) const;
 
   private:
     static constexpr std::uint64_t kIsFile = 1;
@@ -57,13 +64,18 @@ class Arrivals {
         /// Numbers of samples that owned a page at the last look, and now another one does.
         std::vector<std::uint64_t> replaced;
     };
+    struct Look {
+        std::uint64_t mm = 0;
+        std::uint64_t before = 0;  ///< AbsentPages::before
+    };
     Residence residence(const Space &space, std::uint64_t mm, std::uint64_t number) const;
+    std::map<std::uint64_t, std::uint64_t> last_owners(const Space &space, int pid) const;
 
     std::size_t most_;
     bool looked_ = false, overflowed_ = false;
     std::unordered_map<std::uint64_t, std::optional<Origin>> origins_;  ///< by number, of owners and replaced ones
     std::unordered_map<std::uint64_t, Space> spaces_;                   ///< by mm
-    std::unordered_map<int, std::uint64_t> mms_;                        ///< at the last look, by PID
+    std::unordered_map<int, Look> looks_;                               ///< the last ones, by PID
 };
 
 }  // namespace rsslag::profile

@@ -95,7 +95,8 @@ void Collector::complete(std::unordered_map<std::uint64_t, Waiting>::iterator at
     const Arrivals::Origin origin{{waiting.pid, waiting.tid},
                                   *waiting.stack,
                                   reason_of(waiting.sample, waiting.pid, is_loss),
-                                  std::abs(static_cast<double>(waiting.pages->n)) / probability};
+                                  std::abs(static_cast<double>(waiting.pages->n)) / probability,
+                                  waiting.mapping};
     Estimates &estimates = estimates_[origin.task];
     const auto [row, is_new] = estimates.by_stack.try_emplace({origin.stack, origin.reason});
     Estimate &estimate = row->second;
@@ -214,6 +215,16 @@ Profile Collector::profile_of(Profile profile, std::map<Task, Estimates> estimat
     std::stable_sort(profile.flows.begin(), profile.flows.end(),
                      [](const StackFlow &a, const StackFlow &b) { return a.flow.size() > b.flow.size(); });
     return profile;
+}
+
+std::vector<core::SampledPage> Collector::sampled_pages(int pid) const {
+    std::vector<std::string> names(mappings_.size());
+    for (const auto &[key, mapping] : mappings_)
+        names[mapping.number] = key.second;
+    std::vector<core::SampledPage> pages;
+    for (const auto &[address, origin] : arrivals_.pages(pid))
+        pages.push_back({address, origin.pages, origin.stack, origin.mapping ? names[*origin.mapping] : ""});
+    return pages;
 }
 
 Profile Collector::now() const {

@@ -28,6 +28,10 @@ class Collector {
     bool note(const exporters::Row &row);
     void stacks(const core::event::Stacks &stacks);
     void absent_pages(const core::event::AbsentPages &absent) { arrivals_.look(absent); }
+    /// The pages of the process, as in Arrivals::pages(), ascending by address. Their stacks are those of the profile.
+    std::vector<core::SampledPage> sampled_pages(int pid) const;
+    /// Whether there were more samples of pages than Arrivals::kMost. Then sampled_pages() returns none.
+    bool too_many_pages() const { return arrivals_.overflowed(); }
     /// The profile until now.
     Profile now() const;
     /// The profile. The collector is empty afterwards.

@@ -122,5 +122,40 @@ TEST(Arrivals, TooManyAreUnknown) {
     EXPECT_TRUE(all(arrivals).empty());
 }
 
+std::map<std::uint64_t, std::size_t> pages_of(const Arrivals &arrivals, int pid) {
+    std::map<std::uint64_t, std::size_t> stacks;
+    for (const auto &[address, origin] : arrivals.pages(pid))
+        stacks[address] = origin.stack;
+    return stacks;
+}
+
+TEST(Arrivals, ListsThePagesOfAProcessWithTheirLastSamples) {
+    using Pages = std::map<std::uint64_t, std::size_t>;
+    Arrivals arrivals;
+    core::Sample of_file = at(kPage);
+    of_file.member = 0;
+    come(arrivals, 0, of_file);
+    come(arrivals, 1, at(kPage + 8));  // a private copy of it
+    come(arrivals, 2, at(kPage + 4096));
+    come(arrivals, 3, at(kPage + 8192));
+    arrivals.note(at(kPage + 12288), 4);  // its stack is lost
+    EXPECT_EQ(pages_of(arrivals, kOwner), (Pages{{kPage, 1}, {kPage + 4096, 2}, {kPage + 8192, 3}}));
+    arrivals.look(look(5, {kPage + 4096}));
+    EXPECT_EQ(pages_of(arrivals, kOwner), (Pages{{kPage, 1}, {kPage + 8192, 3}}));
+    EXPECT_EQ(pages_of(arrivals, kOwner + 1), Pages{});
+}
+
+TEST(Arrivals, ListsNoPagesOfAProgramThatAnExecHasReplaced) {
+    Arrivals arrivals;
+    come(arrivals, 0, at(kPage));
+    come(arrivals, 1, at(kPage + 4096, kOther));
+    EXPECT_EQ(pages_of(arrivals, kOwner).size(), 1U);
+    EXPECT_TRUE(arrivals.pages(kOwner).contains(kPage + 4096));
+    arrivals.look(look(2, {}, kOther + 4096));
+    EXPECT_TRUE(arrivals.pages(kOwner).empty()) << "the third program has no samples";
+    come(arrivals, 2, at(kPage, kOther + 8192));
+    EXPECT_TRUE(arrivals.pages(kOwner).contains(kPage)) << "the fourth has";
+}
+
 }  // namespace
 }  // namespace rsslag::profile

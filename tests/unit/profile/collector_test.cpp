@@ -293,5 +293,30 @@ TEST(Apportion, SumsUpToTheWhole) {
     EXPECT_EQ(std::accumulate(parts.begin(), parts.end(), std::int64_t{0}), large);
 }
 
+TEST(Collector, ListsTheSampledPagesOfAProcess) {
+    Collector collector;
+    collector.begin(64);
+    Samples event = samples({1, 1});
+    event.samples[0].address = 0x1008;
+    event.samples[1].address = 0x2000;
+    event.samples[0].member = event.samples[1].member = 1;
+    collector.samples(event);
+    for (const std::int64_t sample : {0, 1}) {
+        exporters::UpdateRow row = update(11, 1, sample);
+        row.fault.emplace();
+        row.mapping = sample == 0 ? "[heap]" : "/lib/x";
+        collector.note(row);
+    }
+    collector.stacks(stacks({0, 1}));
+    const auto pages = collector.sampled_pages(10);
+    ASSERT_EQ(pages.size(), 2U);
+    EXPECT_EQ(pages[0].address, 0x1000U);
+    EXPECT_EQ(pages[0].mapping, "[heap]");
+    EXPECT_EQ(pages[1].mapping, "/lib/x");
+    EXPECT_DOUBLE_EQ(pages[1].pages, 64);
+    const Profile profile = collector.take();
+    EXPECT_EQ(innermost(profile, pages[1].stack, 1), "drop");
+}
+
 }  // namespace
 }  // namespace rsslag::profile
