@@ -12,6 +12,7 @@
 #include "core/scheme.h"
 #include "memory/baseline.h"
 #include "memory/pages.h"
+#include "memory/row_stacks.h"
 #include "procfs/files.h"
 #include "procfs/memory_map.h"
 
@@ -47,6 +48,8 @@ struct MappedProcess {
     std::int64_t walk_us = 0;                             ///< open and read of smaps
     std::optional<std::vector<procfs::MapChange>> since;  ///< changes since the previous reading or the baseline
     std::vector<Asserted> asserted;
+    std::optional<RowStacks> stacks;
+    std::optional<std::string> why_no_stacks;  ///< present if they were requested and there are none
 };
 
 /// A process that could not be read, or not as requested.
