@@ -30,7 +30,7 @@ class Help(unittest.TestCase):
 
     def test_help_says_last_what_an_option_excludes(self):
         text = self.shown('maps', '--help')
-        self.assertRegex(text, r'(?m)^  -x   .*; not with -X$')
+        self.assertRegex(text, r'(?m)^  -x   .*; not with --stacks, -X$')
         self.assertRegex(self.shown('report', '--help'), r'(?m)^  --diff FILE   .*; not with --html, --stacks, --svg$')
         self.assertNotIn('Needs', self.shown('report', '--help'))
         self.assertNotIn('Excludes', text)

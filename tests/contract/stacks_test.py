@@ -391,6 +391,35 @@ class ByFunction(TracingTest):
         self.assertRegex(text, r'\n *[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+ +\d+  touch_sixty\n')
         self.assertRegex(reasons, r'\n *[\d,]+ +0 +[\d,]+ +[\d,]+ +[\d,]+ +\d+  page_fault\n')
 
+    def test_the_mappings_of_a_process_have_stacks(self):
+        """By which the resident pages of each row came."""
+        tenth = (MIB << 20) // 10 // PAGE
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+            file = os.path.join(directory, 'file')
+            with Touching(MIB) as held:
+                held.recorded(self, file, *RING, '--stacks=1')
+                text = self.ran('maps', '--stacks', file, str(held.pid))
+                each = rsslag('maps', '--stacks', file, '--each', '--json', str(held.pid)).document()
+                other = self.ran('maps', '--stacks', file, str(os.getpid()))
+            refused = rsslag('maps', '--stacks', RECORDED, str(os.getpid()))
+            without = os.path.join(directory, 'without')
+            self.assertEqual(rsslag('record', '-o', without, '--', 'true').status, 0)
+            no_stacks = rsslag('maps', '--stacks', without, str(os.getpid()))
+        assert_valid(self, 'maps', each)
+        (process,) = each['processes']
+        self.assertIsNone(process['why_no_stacks'])
+        self.assertEqual((process['stacks']['lost'], process['stacks']['complete']), (0, True))
+        self.assertAlmostEqual(process['stacks']['resident'], 9 * tenth, delta=100)  # and pages of code
+        largest = max((row for row in process['mappings'] if row['stack'] and not row['name']), key=lambda row: row['rss_kb'])
+        self.assertEqual(largest['stack']['functions'][:2], ['touch_sixty', 'main'])
+        self.assertAlmostEqual(largest['stack']['share'], 2 / 3, delta=0.02)
+        self.assertRegex(text, r'\n {79}67 % by touch_sixty < main < ')
+        self.assertRegex(text, r'\nStacks: of [\d,]+ sampled pages that are resident, one in 1\. ')
+        self.assertIn(f'\nNo stacks: {file} does not contain this process\n', other)
+        self.assertEqual((refused.status, no_stacks.status), (2, 2))
+        self.assertIn('is not of this boot of this machine', refused.err)
+        self.assertIn('has no stacks', no_stacks.err)
+
     def test_first_copies_are_whole(self):
         """At the default rate: of the main thread, with 16 KiB below main, and of another one. Samples of the same page have the same
         hash, so the numbers of samples vary, but not to 0."""

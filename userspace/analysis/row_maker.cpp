@@ -51,6 +51,7 @@ exporters::ReadingRow reading_row(const core::RawReading &reading) {
     row.readers = reading.readers;
     row.tasks = static_cast<std::int64_t>(counters.tasks.size());
     row.took_us = counters.took_us;
+    row.start_ticks = reading.start_ticks;
     return row;
 }
 

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -16,10 +16,11 @@
 #include "core/text.h"
 #include "documents/maps.h"
 #include "exit_status.h"
+#include "file_budget.h"
 #include "memory/map_reader.h"
 #include "memory/map_rows.h"
-#include "memory/page_counter.h"
 #include "session/process_maps.h"
+#include "session/sampled_recording.h"
 #include "system/experiment.h"
 #include "system/signals.h"
 #include "system/targets.h"
@@ -48,7 +49,7 @@ struct MapsOptions {
     std::uint64_t limit = 1ULL << 28;
     std::string filter, elf;
     struct {
-        std::string sort, baseline;
+        std::string sort, baseline, stacks;
         std::string interval = "1s";
         std::vector<std::string> columns, assertions;
     } typed;
@@ -56,6 +57,7 @@ struct MapsOptions {
     std::chrono::milliseconds interval{};
     std::vector<core::Assertion> assertions;
     std::optional<std::vector<memory::Baseline>> baselines;
+    std::shared_ptr<const memory::SampledRecording> samples;  ///< null without --stacks
     documents::MapsChoices shown;
 };
 
@@ -89,7 +91,8 @@ core::Status parse(MapsOptions &options) {
     options.shown.each = options.shown.each || of_each;
     options.of_mappings = options.shown.each || options.pmap_x || options.pmap_details || options.pages ||
                           options.report || options.watch || !options.filter.empty() || !options.elf.empty() ||
-                          !options.typed.baseline.empty() || !options.typed.assertions.empty();
+                          !options.typed.baseline.empty() || !options.typed.assertions.empty() ||
+                          !options.typed.stacks.empty();
     if (options.all || options.report) options.shown.groups = static_cast<std::size_t>(-1);
     const auto interval = core::parse_interval(options.typed.interval);
     if (!interval) return interval.error();
@@ -129,39 +132,13 @@ documents::ReportFacts report_facts() {
     return facts;
 }
 
-/// What a reading takes. `stop`: count no more pages.
-struct Requested {
-    bool pages;
-    std::uint64_t limit;
-    std::string elf;
-    std::atomic<bool> stop = false;
-};
-
-/// Waits for the mmap_lock of the process.
-core::Result<memory::MappedProcess> read_mappings(memory::MapReader &reader, const procfs::Process &process,
-                                                  const Requested &requested) {
-    const auto stop = [&requested] { return requested.stop.load(); };
-    auto read = reader.read(process);
-    if (read && requested.pages) {
-        auto pages = memory::count_pages(process, *read, requested.limit, stop);
-        if (!pages) return pages.error();
-        read->pages = *std::move(pages);
-    }
-    if (read && !requested.elf.empty()) {
-        auto elf = memory::count_elf_pages(process, *read, requested.elf, stop);
-        if (!elf) return elf.error();
-        read->elf = *std::move(elf);
-    }
-    return read;
-}
-
 class MapsCommand {
   public:
     MapsCommand(const MapsOptions &options, const documents::TextStyle &style, session::ProcessMaps reader)
         : options_(options),
           style_(style),
           reader_(std::move(reader)),
-          requested_(new Requested{options.pages, options.limit, options.elf}),
+          requested_(new session::MapsRequest{options.pages, options.limit, options.elf, options.samples}),
           walker_([this] { return requested_->stop = stop_.stop_requested(); }) {}
 
     int run(const std::vector<system::Target> &targets) {
@@ -220,7 +197,7 @@ class MapsCommand {
         const procfs::Process &process = *watched.process;
         auto done =
             system::locked(&walker_, process, [reader = reader_.reader(), requested = requested_](const auto &same) {
-                return read_mappings(*reader, same, *requested);
+                return session::read_mappings(*reader, same, *requested);
             });
         if (!done)
             return Error{Kind::Io,
@@ -231,6 +208,7 @@ class MapsCommand {
         compare(watched, *read);
         memory::keep_matching(*read, options_.filter);
         memory::sort_mappings(read->mappings, options_.order);
+        if (read->stacks) memory::find_top_stacks(*read->stacks, read->groups, read->mappings);
         return std::move(read);
     }
 
@@ -316,7 +294,7 @@ class MapsCommand {
     const documents::TextStyle &style_;
     session::ProcessMaps reader_;
     system::StopSignals stop_;
-    std::shared_ptr<Requested> requested_;
+    std::shared_ptr<session::MapsRequest> requested_;
     system::Walker walker_;
     std::vector<Watched> watched_;
     std::vector<memory::UnmappedProcess> failed_;
@@ -326,6 +304,23 @@ class MapsCommand {
     int status_ = kDone;
 };
 
+/// kDone, or the status after the error is printed.
+int read_samples(MapsOptions &options, const std::vector<system::Target> &targets) {
+    std::set<int> pids;
+    for (const system::Target &target : targets)
+        pids.insert(target.pid);
+    FileBudget budget({options.typed.stacks});
+    return budget.run([&] {
+        system::StopSignals stop;
+        auto samples = session::read_samples(options.typed.stacks, pids, [&](std::uint64_t work) {
+            return stop.stop_requested() || budget.spent(work);
+        });
+        if (!samples) return budget.was_spent() ? kBadInput : fail(samples.error());
+        options.samples = *std::move(samples);
+        return kDone;
+    });
+}
+
 int maps(MapsOptions &options, documents::TextStyle style) {
     if (const core::Status read = parse(options); !read) return fail(read.error());
     if (options.report) style.utf8 = style.color = false;
@@ -334,11 +329,13 @@ int maps(MapsOptions &options, documents::TextStyle style) {
     // Frame numbers, by which a page is recognised that two paths show, need CAP_SYS_ADMIN, the pagemap of other users
     // CAP_DAC_READ_SEARCH.
     const bool pages =
-        options.pages || !options.elf.empty() ||
+        options.pages || !options.elf.empty() || !options.typed.stacks.empty() ||
         std::ranges::any_of(*targets, [](const system::Target &target) { return memory::may_show_twice(target.pid); });
     auto reader = session::ProcessMaps::open(pages ? std::vector<cap_value_t>{CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH}
                                                    : std::vector<cap_value_t>{});
     if (!reader) return fail(reader.error());
+    if (!options.typed.stacks.empty())
+        if (const int status = read_samples(options, *targets); status != kDone) return status;
     return MapsCommand(options, style, *std::move(reader)).run(*targets);
 }
 
@@ -364,6 +361,8 @@ Run add_maps(CLI::App &app, const Common &common) {
     command->add_option("--limit", options->limit, "With --pages: read at most N entries of pagemap")
         ->capture_default_str();
     command->add_flag("--all", options->all, "List every group");
+    auto *const stacks = command->add_option("--stacks", options->typed.stacks,
+                                             "Show the stack by which most pages of each row came, from a recording");
     command->add_flag("--report", options->report, "Print plain text with facts about the machine, for a bug report");
     auto *const watch = command->add_flag("--watch", options->watch, "Read repeatedly, and print what has changed");
     command->add_option("--interval", options->typed.interval, "With --watch: time between readings")
@@ -377,8 +376,8 @@ Run add_maps(CLI::App &app, const Common &common) {
             "--assert", options->typed.assertions,
             "Exit with 1 if this condition does not hold: rss<10MiB, or with --baseline private_dirty.growth<=5%")
         ->allow_extra_args(false);
-    auto *const x = command->add_flag("-x", options->pmap_x, "Print as pmap -x does");
-    command->add_flag("-X", options->pmap_details, "Print as pmap -X does")->excludes(x);
+    auto *const x = command->add_flag("-x", options->pmap_x, "Print as pmap -x does")->excludes(stacks);
+    command->add_flag("-X", options->pmap_details, "Print as pmap -X does")->excludes(x)->excludes(stacks);
     return [options, &common] {
         if (!common.command.empty())
             return fail({Kind::BadInput, "maps takes no -- CMD", 0, "name the PID of a running process"});

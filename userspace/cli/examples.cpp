@@ -84,7 +84,8 @@ constexpr std::array kExamples{
              "  rsslag maps --each --sort Rss 4711    every mapping, largest first\n"
              "  rsslag maps --watch --interval 5s 4711\n"
              "  rsslag maps --json 4711 > before.json && rsslag maps --baseline before.json 4711\n"
-             "  rsslag maps --assert 'rss<100MiB' 4711\n"},
+             "  rsslag maps --assert 'rss<100MiB' 4711\n"
+             "  rsslag maps --stacks trace.rsslag 4711   by which code the pages of each row came\n"},
     Examples{"mem",
              "Examples:\n"
              "  rsslag mem                            by program, largest first\n"

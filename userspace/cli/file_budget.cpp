@@ -85,6 +85,7 @@ FileBudget::FileBudget(std::vector<std::string> files) : files_(std::move(files)
 
 FileBudget::~FileBudget() {
     done();
+    if (given_memory_ > 0) hold_memory_to(given_memory_);
 }
 
 double FileBudget::seconds() const {

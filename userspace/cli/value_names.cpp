@@ -54,6 +54,7 @@ constexpr std::array kValueNames{
     ValueName{"", "--stack-seed", "N"},
     ValueName{"", "--unwind", "{auto,fp,dwarf}", Check::Listed},
     ValueName{"", "--symbols", "DIR"},
+    ValueName{"maps", "--stacks", "FILE"},
     ValueName{"", "--memory", "SIZE"},
     ValueName{"", "--max-size", "SIZE"},
     ValueName{"", "--record", "FILE"},

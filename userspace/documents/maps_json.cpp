@@ -111,6 +111,29 @@ ordered_json sums(const procfs::MapSums &sums) {
             {"data_rss_kb", sums.data_rss.n}};
 }
 
+/// The top stack of a row; `tops` of the groups or the mappings.
+ordered_json stack(const MappedProcess &process, std::vector<std::optional<memory::TopStack>> memory::RowStacks::*tops,
+                   std::size_t row) {
+    if (!process.stacks) return nullptr;
+    const std::vector<std::optional<memory::TopStack>> &rows = (*process.stacks).*tops;
+    if (row >= rows.size() || !rows[row]) return nullptr;
+    ordered_json functions = ordered_json::array();
+    for (const std::string &function : process.stacks->recording->stacks[rows[row]->stack])
+        functions.push_back(core::printable(function));
+    return {{"functions", std::move(functions)}, {"share", rows[row]->share}};
+}
+
+ordered_json stacks(const MappedProcess &process) {
+    if (!process.stacks) return nullptr;
+    const memory::SampledRecording &recording = *process.stacks->recording;
+    return {{"file", core::printable(recording.file)},
+            {"period", recording.period},
+            {"end", core::utc_time(recording.end)},
+            {"resident", process.stacks->resident.size()},
+            {"lost", recording.lost},
+            {"complete", recording.complete}};
+}
+
 ordered_json group(const procfs::MapGroup &group) {
     return {{"name", core::harmless(group.name)},
             {"kind", group.shared ? "shared" : "private"},
@@ -126,10 +149,12 @@ ordered_json group(const procfs::MapGroup &group) {
             {"swap_kb", group.swap.n}};
 }
 
-ordered_json groups(const std::vector<procfs::MapGroup> &all) {
+ordered_json groups(const MappedProcess &process) {
     ordered_json array = ordered_json::array();
-    for (const procfs::MapGroup &each : all)
+    for (const procfs::MapGroup &each : process.groups) {
         array.push_back(group(each));
+        array.back()["stack"] = stack(process, &memory::RowStacks::groups, array.size() - 1);
+    }
     return array;
 }
 
@@ -167,8 +192,10 @@ ordered_json mapping(const procfs::Mapping &mapping) {
 ordered_json mappings(const MappedProcess &process, const MapsChoices &choices) {
     if (!choices.each) return nullptr;
     ordered_json array = ordered_json::array();
-    for (const procfs::Mapping &each : process.mappings)
+    for (const procfs::Mapping &each : process.mappings) {
         array.push_back(mapping(each));
+        array.back()["stack"] = stack(process, &memory::RowStacks::mappings, array.size() - 1);
+    }
     return array;
 }
 
@@ -230,12 +257,15 @@ ordered_json process_json(const MappedProcess &process, const MapsChoices &choic
     object["members"] = members_check(process, page_size);
     object["unplaced"] = unplaced(process.quadrants);
     object["sums"] = sums(process.sums);
-    object["groups"] = groups(process.groups);
+    object["groups"] = groups(process);
     object["mappings"] = mappings(process, choices);
     object["pages"] = process.pages ? pages_json(*process.pages) : ordered_json(nullptr);
     object["elf"] = process.elf ? elf_json(*process.elf) : ordered_json(nullptr);
     object["changes"] = changes(process.since);
     object["assertions"] = assertions(process.asserted);
+    object["stacks"] = stacks(process);
+    object["why_no_stacks"] =
+        process.why_no_stacks ? ordered_json(core::harmless(*process.why_no_stacks)) : ordered_json(nullptr);
     return object;
 }
 

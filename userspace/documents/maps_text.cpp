@@ -17,6 +17,9 @@ using procfs::MapGroup;
 using procfs::Quadrant;
 using Out = std::back_insert_iterator<std::string>;
 
+/// The column of the name of a group.
+constexpr std::size_t kNameOfGroup = 79;
+
 /// Formats sizes of one document in the user's unit.
 class Sizes {
   public:
@@ -163,6 +166,14 @@ void append_sums(Out out, const MappedProcess &process, const Sizes &sizes) {
     }
 }
 
+/// Below a row, at the column of its name.
+void append_stack(Out out, const MappedProcess &process, const std::vector<std::optional<memory::TopStack>> &tops,
+                  std::size_t row, std::size_t column, const TextStyle &style) {
+    if (row < tops.size() && tops[row])
+        fmt::format_to(out, "{:>{}}{}\n", "", column,
+                       core::printable(memory::most_by(*process.stacks, *tops[row]), style.utf8));
+}
+
 void append_group(Out out, const MapGroup &group, const Sizes &sizes, const TextStyle &style) {
     // Bold: pages of a file that a process has written are private to it.
     const bool stands_out = group.written_file && group.dirty.n > 0;
@@ -182,6 +193,9 @@ void append_groups_of_kind(Out out, const MappedProcess &process, bool shared, s
         if (group.shared != shared) continue;
         if (rows++ < most) {
             append_group(out, group, sizes, style);
+            if (process.stacks)
+                append_stack(out, process, process.stacks->groups,
+                             static_cast<std::size_t>(&group - process.groups.data()), kNameOfGroup, style);
             continue;
         }
         ++more;
@@ -233,8 +247,11 @@ void append_each(Out out, const MappedProcess &process, const MapsChoices &choic
         return line.slot == procfs::Slot::VmFlags ? std::size_t{40} : std::max<std::size_t>(line.key.size() + 2, 10);
     };
     fmt::format_to(out, "\n{:<33} MODE", "EACH MAPPING, kB");
-    for (const procfs::SmapsLine *line : columns)
+    std::size_t width_of_head = 38;
+    for (const procfs::SmapsLine *line : columns) {
         fmt::format_to(out, "{:>{}}", line->key, width(*line));
+        width_of_head += width(*line);
+    }
     fmt::format_to(out, "  NAME\n");
     for (const procfs::Mapping &mapping : process.mappings) {
         fmt::format_to(out, "{:016x}-{:016x} {}", mapping.start, mapping.end, mapping.perms);
@@ -246,7 +263,25 @@ void append_each(Out out, const MappedProcess &process, const MapsChoices &choic
             fmt::format_to(out, "{:>{}}", text, width(*line));
         }
         fmt::format_to(out, "  {}\n", shown(mapping.name, style));
+        if (process.stacks)
+            append_stack(out, process, process.stacks->mappings,
+                         static_cast<std::size_t>(&mapping - process.mappings.data()), width_of_head + 2, style);
     }
+}
+
+/// What the shares of the top stacks are parts of.
+void append_source_of_stacks(Out out, const MappedProcess &process, const TextStyle &style) {
+    if (process.why_no_stacks)
+        fmt::format_to(out, "\nNo stacks: {}\n", core::harmless(*process.why_no_stacks, style.utf8));
+    if (!process.stacks) return;
+    const memory::SampledRecording &recording = *process.stacks->recording;
+    const std::string lost =
+        recording.lost > 0 ? fmt::format("; {} more were lost", core::with_thousands(recording.lost)) : "";
+    fmt::format_to(
+        out, "\nStacks: of {} sampled pages that are resident, one in {}{}. {} has nothing that came after {}{}.\n",
+        core::with_thousands(process.stacks->resident.size()), recording.period, lost,
+        core::printable(recording.file, style.utf8), core::utc_time(recording.end),
+        recording.complete ? "" : ", and lacks records");
 }
 
 }  // namespace
@@ -271,6 +306,7 @@ std::string maps_text(const MapsDocument &document, const MappedProcess &process
     } else {
         append_groups(out, process, choices.groups, sizes, style);
     }
+    append_source_of_stacks(out, process, style);
     return text;
 }
 

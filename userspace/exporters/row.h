@@ -119,6 +119,7 @@ struct ReadingRow {
     core::ReaderValues readers;
     std::int64_t tasks = 0;
     std::int64_t took_us = 0;
+    std::uint64_t start_ticks = 0;  ///< since the boot, of the process
 };
 
 /// A walk of a process's page tables.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "memory/page_counter.h"
 #include "system/machine.h"
 #include "system/privileges.h"
 
@@ -38,6 +39,30 @@ memory::MapsDocument ProcessMaps::document() const {
     document.machine = snapshotter_ ? snapshotter_->document().machine : host.machine;
     document.counted = snapshotter_ != nullptr;
     return document;
+}
+
+core::Result<memory::MappedProcess> read_mappings(memory::MapReader &reader, const procfs::Process &process,
+                                                  const MapsRequest &request) {
+    const auto stop = [&request] { return request.stop.load(); };
+    auto read = reader.read(process);
+    if (read && request.pages) {
+        auto pages = memory::count_pages(process, *read, request.limit, stop);
+        if (!pages) return pages.error();
+        read->pages = *std::move(pages);
+    }
+    if (read && !request.elf.empty()) {
+        auto elf = memory::count_elf_pages(process, *read, request.elf, stop);
+        if (!elf) return elf.error();
+        read->elf = *std::move(elf);
+    }
+    if (read && request.samples) {
+        auto stacks = memory::resident_samples(process, *read, request.samples);
+        if (stacks)
+            read->stacks = *std::move(stacks);
+        else
+            read->why_no_stacks = memory::error_text(stacks.error());
+    }
+    return read;
 }
 
 }  // namespace rsslag::session

@@ -3,7 +3,10 @@
 
 #include <sys/capability.h>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/result.h"
@@ -29,5 +32,18 @@ class ProcessMaps {
     std::shared_ptr<system::Snapshotter> snapshotter_;  ///< null: counters cannot be read; shared with reader_
     std::shared_ptr<memory::MapReader> reader_;
 };
+
+/// What a reading takes.
+struct MapsRequest {
+    bool pages = false;                                       ///< memory::count_pages()
+    std::uint64_t limit = 0;                                  ///< of count_pages()
+    std::string elf;                                          ///< memory::count_elf_pages(); empty: not
+    std::shared_ptr<const memory::SampledRecording> samples;  ///< memory::resident_samples(); null: not
+    std::atomic<bool> stop = false;                           ///< count no more pages
+};
+
+/// Reads the mappings and what else is requested. Waits for the mmap_lock of the process.
+core::Result<memory::MappedProcess> read_mappings(memory::MapReader &reader, const procfs::Process &process,
+                                                  const MapsRequest &request);
 
 }  // namespace rsslag::session

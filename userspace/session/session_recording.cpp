@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <ctime>
-#include <fstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "session/session.h"
 #include "system/command.h"
 #include "system/file_rights.h"
+#include "system/machine.h"
 #include "system/privileges.h"
 #include "terminal/output.h"
 
@@ -29,14 +29,6 @@ namespace {
 std::string host_name() {
     utsname name{};
     return uname(&name) == 0 ? name.nodename : "";
-}
-
-/// The line in /proc/sys/kernel/random/NAME; empty if it cannot be read.
-std::string kernel_uuid(const char *name) {
-    std::ifstream file(std::string("/proc/sys/kernel/random/") + name);
-    std::string uuid;
-    std::getline(file, uuid);
-    return uuid;
 }
 
 /// A file name in the current directory with the local time.
@@ -102,8 +94,8 @@ recording::Header Session::header() const {
     recording::Header header;
     header.writer = options_.version;
     header.host = host_name();
-    header.boot_id = kernel_uuid("boot_id");
-    header.trace_id = kernel_uuid("uuid");
+    header.boot_id = system::kernel_uuid("boot_id");
+    header.trace_id = system::kernel_uuid("uuid");
     header.command_line = command_line_;
     header.sample_period = options_.samples.period;
     header.interval_ms = static_cast<std::uint64_t>(interval_.count());

@@ -41,6 +41,13 @@ int cpus_listed(const char *list) {
 
 }  // namespace
 
+std::string kernel_uuid(const std::string &name) {
+    std::ifstream file("/proc/sys/kernel/random/" + name);
+    std::string uuid;
+    std::getline(file, uuid);
+    return uuid;
+}
+
 std::uint32_t folio_orders(const std::string &directory, std::int64_t page_bytes) {
     const auto chosen = [](const std::filesystem::path &file) {
         std::string text;

@@ -22,6 +22,9 @@ Host this_host();
 /// may allocate folios of order N for anonymous memory. Only bit 0 is set if the directory does not exist.
 std::uint32_t folio_orders(const std::string &directory, std::int64_t page_bytes);
 
+/// The line in /proc/sys/kernel/random/NAME; empty if it cannot be read.
+std::string kernel_uuid(const std::string &name);
+
 /// The number of CPUs that are online now.
 int cpus_online();
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -87,6 +88,79 @@ TEST(MapsText, ShowsARangeOfWhatIsDroppableIfAPageMayCountTwice) {
         std::string::npos)
         << text_of(document);
     EXPECT_EQ(json::parse(maps_json(document, {}))["processes"][0]["sums"]["droppable_surely_once_kb"], 10'200);
+}
+
+/// [heap] came by two stacks, server by one without functions.
+MapsDocument sampled_document() {
+    MapsDocument document = maps_document();
+    auto recording = std::make_shared<memory::SampledRecording>();
+    recording->file = "trace\x1b.rsslag";
+    recording->period = 64;
+    recording->end = document.time;
+    recording->stacks = {{"parse", "load", "serve", "loop", "main"}, {"\x1b[1m"}, {}};
+    MappedProcess &process = document.processes[0];
+    process.stacks = memory::RowStacks{
+        std::move(recording), {{0x600000, 3, 0, ""}, {0x601000, 1, 1, ""}, {0x400000, 1, 2, ""}}, {}, {}};
+    memory::find_top_stacks(*process.stacks, process.groups, process.mappings);
+    return document;
+}
+
+TEST(MapsText, ShowsTheStackByWhichMostPagesOfARowCame) {
+    const MapsDocument document = sampled_document();
+    const std::string indent(79, ' ');
+    const std::string groups = text_of(document);
+    EXPECT_NE(groups.find("  [heap]\n" + indent + "75 % by parse < load < serve < loop\n"), std::string::npos)
+        << groups;
+    EXPECT_NE(groups.find("  /usr/bin/server\n" + indent + "100 % by (no stack)\n"), std::string::npos) << groups;
+    EXPECT_NE(groups.find("\nStacks: of 3 sampled pages that are resident, one in 64. trace\\x1b.rsslag has nothing "
+                          "that came after "),
+              std::string::npos)
+        << groups;
+    MapsChoices choices;
+    choices.each = true;
+    const std::string each = text_of(document, choices);
+    EXPECT_NE(each.find("  [heap]\n"), std::string::npos);
+    EXPECT_EQ(each.find("75 % by") - each.rfind('\n', each.find("75 % by")),
+              each.find("[heap]") - each.rfind('\n', each.find("[heap]")))
+        << each;
+    EXPECT_TRUE(harmless(groups + each));
+}
+
+TEST(MapsText, SaysWhatTheRecordingOfStacksLacks) {
+    MapsDocument document = sampled_document();
+    auto recording = std::make_shared<memory::SampledRecording>(*document.processes[0].stacks->recording);
+    recording->lost = 1'234;
+    recording->complete = false;
+    document.processes[0].stacks->recording = recording;
+    const std::string text = text_of(document);
+    EXPECT_NE(text.find(", one in 64; 1,234 more were lost. trace"), std::string::npos) << text;
+    EXPECT_TRUE(text.ends_with("Z, and lacks records.\n")) << text;
+}
+
+TEST(MapsText, SaysWhyThereAreNoStacks) {
+    MapsDocument document = maps_document();
+    document.processes[0].why_no_stacks = "x.rsslag does not contain this process";
+    EXPECT_TRUE(text_of(document).ends_with("\nNo stacks: x.rsslag does not contain this process\n"));
+    const json process = json::parse(maps_json(document, {}))["processes"][0];
+    EXPECT_EQ(process["why_no_stacks"], "x.rsslag does not contain this process");
+    EXPECT_TRUE(process["stacks"].is_null());
+}
+
+TEST(MapsJson, HasTheTopStackOfEachRow) {
+    MapsChoices choices;
+    choices.each = true;
+    const json process = json::parse(maps_json(sampled_document(), choices))["processes"][0];
+    EXPECT_EQ(process["stacks"]["resident"], 3);
+    for (const char *const rows : {"groups", "mappings"}) {
+        for (const json &row : process[rows]) {
+            if (row["name"] == "[heap]") {
+                EXPECT_EQ(row["stack"]["functions"].size(), 5U);
+                EXPECT_EQ(row["stack"]["share"], 0.75);
+            } else if (row["name"] != "/usr/bin/server") {
+                EXPECT_TRUE(row["stack"].is_null()) << row;
+            }
+        }
+    }
 }
 
 TEST(MapsText, ShowsEachMappingOnDemand) {
