@@ -34,7 +34,7 @@ class Step:
     usual: int
     limit: int
     needs: tuple = ()
-    concurrent: str = ''  # the step that runs concurrently
+    after: str = ''  # a step of the same group that must have ended before
     environment: tuple = ()  # pairs
     missing: object = None
 
@@ -273,12 +273,16 @@ class Runner:
         LOGS.mkdir(parents=True, exist_ok=True)
 
     def run(self, group):
-        """Runs the steps of a group concurrently; mostly there is one."""
+        """Runs the steps of a group concurrently, but for those that come after another one; mostly there is one."""
         self.before = machine()
         ready = [step for step in group if not self.cannot(step)]
-        running = [(step, self.begin(step), time.monotonic()) for step in ready]
+        waiting = list(ready)
+        running = []
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        while running:
+        while waiting or running:
+            blocked = {step.name for step in waiting} | {step.name for step, *_ in running}
+            running += [(step, self.begin(step), time.monotonic()) for step in waiting if step.after not in blocked]
+            waiting = [step for step in waiting if step.after in blocked]
             for one in running:
                 step, process, begun = one
                 status, why = process.poll(), ''

@@ -123,15 +123,17 @@ def everything_else():
     tracing = {'needs': ('build',), 'missing': only_root, 'environment': LONG}
     in_machine = {'needs': ('build',), 'missing': no_machines}
     two_mms = [[Step(f'completeness-{mode}-2', completeness(mode, '2'), 10, 600, **tracing)] for mode in ('events', 'counts')]
-    machines = [
-        (('vm-bullseye', 'bullseye', 'thread', 'flushed', 1500), ('vm-bookworm-all', 'bookworm', 'thread', 'flushed', 1500)),
-        (('vm-trixie', 'trixie', 'cpu', 'exact', 1500), ('vm-sid', 'sid', 'cpu', 'exact', 1500)),
-    ]
-    guests = [[Step(name, machine(suite, 4, 3072, 5400, '--long', '--themes', 'all', '--scheme', scheme, '--status', status), usual, 5600,
-                    **in_machine) for name, suite, scheme, status, usual in pair] for pair in machines]
-    # Names of anonymous memory, which no kernel of a suite supports.
-    guests.append([Step('vm-names', machine('names', 2, 2048, 3600, '--themes', 'names', '--gtest_filter=FewPages*', '--scheme', 'thread',
-                                            '--status', 'flushed'), 600, 3700, **in_machine)])
+    def guest(name, suite, scheme, status, after=''):
+        return Step(name, machine(suite, 4, 3072, 5400, '--long', '--themes', 'all', '--scheme', scheme, '--status', status), 1500, 5600,
+                    after=after, **in_machine)
+    # Two guests at a time.
+    guests = [
+        guest('vm-bullseye', 'bullseye', 'thread', 'flushed'), guest('vm-bookworm-all', 'bookworm', 'thread', 'flushed'),
+        guest('vm-trixie', 'trixie', 'cpu', 'exact', after='vm-bullseye'), guest('vm-sid', 'sid', 'cpu', 'exact', after='vm-bookworm-all'),
+        # Names of anonymous memory, which no kernel of a suite supports.
+        Step('vm-names', machine('names', 2, 2048, 3600, '--themes', 'names', '--gtest_filter=FewPages*', '--scheme', 'thread', '--status',
+                                 'flushed'), 600, 3700, after='vm-trixie', **in_machine),
+        Step('power-cut', python('tests/vm/power_cut.py', '--rsslag', RSSLAG), 200, 1800, after='vm-sid', **in_machine)]
     return [
         [build('build', 'ci', 300)],
         # Including the tests that are not in the gate.
@@ -139,8 +141,8 @@ def everything_else():
         [Step('contract-all', contract('contract', 2, each=3600), 1500, 7200, **built)],
         [Step('live-all', live(), 700, 3600, **{**tracing, 'environment': LONG + (('RSSLAG_TEST_TRACE_SECONDS', '600'),)})],
         *two_mms,
-        [Step('known-truth-long', known_truth('--long', '--times', '50', '--narrow'), 5000, 14400, **tracing)],
-        [Step('inject', python('tests/inject/inject.py', RSSLAG, '--sites', '--seconds', '1200'), 1300, 3600, **tracing)],
+        [Step('known-truth-long', known_truth('--long', '--times', '50', '--narrow'), 1700, 7200, **tracing)],
+        [Step('inject', python('tests/inject/inject.py', RSSLAG, '--sites', '--seconds', '600'), 700, 3600, **tracing)],
         [build('build-no-probe', 'no-probe', 300, 'rsslag', 'workload')],
         [Step('tests-no-probe', ctest('build-no-probe', '-L', 'contract', each=1500), 200, 3600, needs=('build-no-probe',))],
         [build('build-asan', 'asan', 700, 'unit_tests', 'fuzzers', missing=clang('fuzzer'))],
@@ -151,17 +153,15 @@ def everything_else():
         [Step('bench-mount', python('tests/bench/mount.py', '--rsslag', RSSLAG, '--storm', 'build/tests/bench/storm'), 100, 1800, **tracing)],
         [Step('kills', python('tests/contract/recording_test.py', RSSLAG, 'Killed'), 300, 3600,
               **{**tracing, 'environment': LONG + (('RSSLAG_TEST_KILLS', '200'),)})],
+        # Each of these uses one CPU most of the time.
+        [Step('packages', ('scripts/package', '--into', 'build/packages'), 2500, 5400, missing=only_root),
+         Step('bare', ('scripts/package', '--bare', '--into', 'build/packages'), 1200, 5400, after='packages', missing=only_root),
+         Step('tidy', sh("configure_and_build tidy rsslag_skeletons && scripts/tidy build-tidy --deep"), 2500, 5400, **built),
+         Step('budgets', python('tests/contract/recording_budgets_test.py', RSSLAG), 900, 5400,
+              after='tidy', **{**built, 'environment': LONG + (('RSSLAG_TEST_BUDGETS', 'all'),)}),
+         Step('vm-selftest', ('tests/vm/selftest',), 600, 3600, after='budgets', missing=no_machines)],
         # `soak` mostly waits.
-        [Step('soak', python('tests/live/soak.py', '--rsslag', str(ROOT / RSSLAG)), 3700, 5400, **tracing),
-         Step('packages', ('scripts/package', '--into', 'build/packages'), 2500, 5400, missing=only_root),
-         Step('tidy', sh("configure_and_build tidy rsslag_skeletons && scripts/tidy build-tidy --deep"), 2500, 5400, **built)],
-        # Each of these two uses one CPU.
-        [Step('budgets', python('tests/contract/recording_budgets_test.py', RSSLAG), 900, 5400,
-              **{**built, 'environment': LONG + (('RSSLAG_TEST_BUDGETS', 'all'),)}),
-         Step('vm-selftest', ('tests/vm/selftest',), 600, 3600, missing=no_machines)],
-        [Step('bare', ('scripts/package', '--bare', '--into', 'build/packages'), 1200, 5400, missing=only_root)],
-        *guests,
-        [Step('power-cut', python('tests/vm/power_cut.py', '--rsslag', RSSLAG), 200, 1800, **in_machine)],
+        [Step('soak', python('tests/live/soak.py', '--rsslag', str(ROOT / RSSLAG)), 3700, 5400, **tracing), *guests],
     ]
 
 

@@ -66,6 +66,16 @@ class Resume(Runs):
         self.assertEqual(self.run_on('t1', self.steps(), resume=False)[1], 'bfps')
 
 
+class Order(Runs):
+    def test_a_step_begins_after_the_one_that_it_names(self):
+        def step(name, after=''):
+            return Step(name, ('sh', '-c', f'cat ran >{name}; echo {name} >>ran'), 1, 60, after=after)
+        self.run_on('', [[step('c', 'b'), step('b', 'a'), step('a'), step('d', 'not-here')]])
+        self.assertIn('a', (self.logs / 'b').read_text().split())
+        self.assertLessEqual({'a', 'b'}, set((self.logs / 'c').read_text().split()))
+        self.assertTrue((self.logs / 'd').exists())
+
+
 class Leftovers(Runs):
     def run_step(self, script):
         return self.run_on('', [[Step('step', ('sh', '-c', script), 1, 60)]])[0]
