@@ -43,10 +43,27 @@ class Pane:
         return self.text().split('\n')
 
     def type(self, text):
-        self.tmux('send-keys', '-l', text)
+        # tmux takes a ; at the end of an argument as the end of its command.
+        self.tmux('send-keys', '-l', text[:-1] + '\\;' if text.endswith(';') else text)
 
     def key(self, *names):
         self.tmux('send-keys', *names)
+
+    def takes_clicks(self):
+        """Whether the program asks the terminal for clicks."""
+        return self.tmux('display', '-p', '#{mouse_standard_flag}').strip() == '1'
+
+    def mouse(self, button, row, column):
+        """A button is pressed and released, or the wheel turned up (64) or down (65), as a terminal of tmux reports it (X10). Up to
+        column 93."""
+        wheel = button >= 64
+        self.type(''.join('\x1b[M' + ''.join(chr(32 + value) for value in (each, column + 1, row + 1))
+                          for each in ([button] if wheel else [button, 3])))
+
+    def click(self, text):
+        """On the first character of the text's last line."""
+        row, line = max((i, line) for i, line in enumerate(self.lines()) if text in line)
+        self.mouse(0, row, line.index(text))
 
     def run(self, *words):
         """Types a command line and presses Return."""

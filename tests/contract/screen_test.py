@@ -5,6 +5,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -165,6 +166,38 @@ class ScreenTest(TracingTest):
             copied = pane.tmux('show-buffer').rstrip('\n')
             self.assertRegex(copied, r'^\d+ ')
             self.assertIn(' '.join(copied.split()[:2]), ' '.join(text.split()))
+
+    def test_the_mouse(self):
+        with Held('classic') as held, Pane(90, 36) as pane:
+            self.start(pane, held)
+            self.assertTrue(pane.takes_clicks())
+            pane.type('t')
+            pane.until('THREADS 1')
+            pane.click('FAULTS')
+            pane.until('sorted by faults')
+            pane.click('worker-')
+            selected = pane.until(lambda text: re.search(r'▶ +\d+ worker-', text))
+            pane.mouse(65, 20, 20)
+            pane.until(lambda text: '▶' in text and selected.split('▶')[1][:20] not in text.split('▶')[1])
+            pane.click('▶')
+            pane.until('over time')
+            pane.click('Esc back')
+            pane.until(lambda text: 'over time' not in text)
+            pane.click('quit')
+            pane.until('traced ')
+            self.assertFalse(pane.takes_clicks())
+            pane.rsslag('live', '-p', held.pid, '--no-mouse')
+            pane.until('q quit')
+            self.assertFalse(pane.takes_clicks())
+            pane.type('q')
+
+    def test_a_signal_that_kills_it_ends_the_reports_of_clicks(self):
+        with Held('few-pages') as held, Pane(90, 30) as pane:
+            self.start(pane, held)
+            self.assertTrue(pane.takes_clicks())
+            os.kill(pane.rsslag_pid(), signal.SIGSEGV)
+            pane.until(lambda text: 'q quit' not in text)
+            self.assertFalse(pane.takes_clicks())
 
     def test_three_lines_show_the_values_of_the_tick(self):
         with Held('classic') as held:

@@ -36,6 +36,7 @@ struct ReplayOptions {
     bool events = false;
     std::string from;
     double speed = 1;
+    bool mouse = true;
 };
 
 /// Prints ticks and events in order, as fast as they can be written.
@@ -136,11 +137,13 @@ Run add_replay(CLI::App &app, const Common &common) {
                      "Speed on the screen: 1 is real time, 2 twice as fast; + and - change it")
         ->check(CLI::Range(0.01, 1000.0).description(""))
         ->capture_default_str();
+    replay->add_flag("!--no-mouse", options->mouse, "On the screen: leave clicks and the wheel to the terminal");
     return [options, &common] {
         if (!common.command.empty()) return fail({Kind::BadInput, "replay takes no -- CMD", 0, "name a recording"});
         if (options->file.empty()) return fail({Kind::BadInput, "no recording given", 0, "use rsslag replay FILE"});
         auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
+        style->mouse = options->mouse;
         FileBudget budget({options->file});
         return budget.run([&] { return replay_file(*options, *style, budget); });
     };

@@ -34,6 +34,7 @@ struct TopOptions {
     bool once = false;
     bool json = false;
     bool prometheus = false;
+    bool mouse = true;
     std::string output;  ///< a file, replaced atomically
     std::optional<system::FileIds> writer;
     std::size_t rows = 0;  ///< 0: all
@@ -135,6 +136,7 @@ Run add_top(CLI::App &app, const Common &common) {
         ->capture_default_str();
     command->add_option("--by", options->typed.by,
                         "With --format prometheus: group by comm, exe, user, cgroup or unit");
+    command->add_flag("!--no-mouse", options->mouse, "On the screen: leave clicks and the wheel to the terminal");
     command->add_option("--interval", options->typed.interval, "Time between tables: 500ms, 2s, 1m; at least 10ms")
         ->capture_default_str();
     return [options, &common] {
@@ -142,6 +144,7 @@ Run add_top(CLI::App &app, const Common &common) {
             return fail({Kind::BadInput, "top takes no -- CMD", 0, "use rsslag -- CMD to trace a command"});
         auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
+        style->mouse = options->mouse;
         if (const Status parsed = parse(*options); !parsed) return fail(parsed.error());
         if (const Status prepared = prepare_output(*options); !prepared) return fail(prepared.error());
         if (options->prometheus) return print_metrics(*options);

@@ -182,6 +182,7 @@ int trace_command(const std::vector<std::string> &argv, const session::TraceOpti
 int run_trace(const Common &common, session::TraceOptions &options, ClaimOptions &claims) {
     auto style = terminal::text_style(common.unit, common.color);
     if (!style) return fail(style.error());
+    style->mouse = options.mouse;
     if (const core::Status parsed = parse_claims(claims); !parsed) return fail(parsed.error());
     if (const core::Status parsed = parse(options); !parsed) return fail(parsed.error());
     options.command_line = common.arguments;

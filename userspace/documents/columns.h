@@ -67,7 +67,7 @@ inline Window window_of(std::size_t count, std::size_t visible, std::size_t sele
 }
 
 /// Draws the headings into the first row of `area` and those rows of `window` that fit below. `row_at` returns the row
-/// with a given rank.
+/// with a given rank. The headings and the rows can be clicked on.
 template <class Context, class Row, class RowAt>
 void draw_columns(Grid &grid, const Area &area, const std::vector<Column<Context, Row>> &columns,
                   const Context &context, const Window &window, const RowAt &row_at) {
@@ -86,6 +86,12 @@ void draw_columns(Grid &grid, const Area &area, const std::vector<Column<Context
     draw(area.row, Look::Faint, [&](const Column<Context, Row> &column) {
         return column.heading_of != nullptr ? column.heading_of(context) : std::string(column.heading);
     });
+    int from = area.column + kMark;
+    for (const Column<Context, Row> &column : columns) {
+        grid.on_click(area.row, from, std::min(from + column.width, end),
+                      {.what = Click::What::Heading, .heading = column.heading});
+        from += column.width;
+    }
     int row = area.row + 1;
     for (std::size_t rank = window.first; rank < window.end && row < area.row + area.rows; ++rank, ++row) {
         const Look look = rank == window.selected ? Look::Selected : Look::Plain;
@@ -94,6 +100,7 @@ void draw_columns(Grid &grid, const Area &area, const std::vector<Column<Context
             grid.put(row, area.column, glyphs(context.style.utf8).selected, look);
         }
         draw(row, look, [&](const Column<Context, Row> &column) { return column.cell(context, row_at(rank)); });
+        grid.on_click(row, area.column, end, {.what = Click::What::Row, .rank = rank});
     }
 }
 

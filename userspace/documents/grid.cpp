@@ -140,6 +140,13 @@ std::string Grid::selected_text() const {
     return text.substr(first, text.find_last_not_of(' ') + 1 - first);
 }
 
+std::optional<Click> Grid::click_at(int row, int column) const {
+    const auto hit = std::find_if(clicks_.begin(), clicks_.end(), [&](const Clickable &each) {
+        return each.row == row && each.from <= column && column < each.to;
+    });
+    return hit == clicks_.end() ? std::nullopt : std::optional(hit->click);
+}
+
 std::string Grid::row_text(int row) const {
     std::string text;
     text.reserve(static_cast<std::size_t>(size_.columns));

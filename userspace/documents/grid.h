@@ -2,7 +2,9 @@
 // A screen as rows of cells. Pure: the terminal module draws it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +34,17 @@ struct Cell {
     friend bool operator==(const Cell &, const Cell &) = default;
 };
 
+/// What a click on some cells means.
+struct Click {
+    enum class What : std::uint8_t { Key, Row, Heading };
+    What what = What::Key;
+    char32_t key = 0;            ///< Key: as typed; '\r' for Enter, 27 for Esc, U+2190 and U+2192 for the arrows
+    std::size_t rank = 0;        ///< Row: of the row in its list
+    std::string_view heading{};  ///< Heading: of the column; valid forever
+
+    friend bool operator==(const Click &, const Click &) = default;
+};
+
 class Grid {
   public:
     /// Has at least one row and one column, even if the terminal reports 0.
@@ -52,6 +65,11 @@ class Grid {
     /// Changes only the look of cells.
     void mark(int row, int from, int to, Look look);
 
+    /// Sets what a click on the cells from `from` to before `to` means.
+    void on_click(int row, int from, int to, const Click &click) { clicks_.push_back({row, from, to, click}); }
+    /// nullopt: nothing.
+    std::optional<Click> click_at(int row, int column) const;
+
     /// A row as UTF-8 at full width.
     std::string row_text(int row) const;
     /// The cells of the first row that has Look::Selected, as UTF-8 without blanks at the ends; empty: there is none.
@@ -71,8 +89,15 @@ class Grid {
     }
     void set(int row, int column, Cell cell);
 
+    struct Clickable {
+        int row = 0, from = 0, to = 0;
+        Click click;
+        friend bool operator==(const Clickable &, const Clickable &) = default;
+    };
+
     Size size_;
     std::vector<Cell> cells_;
+    std::vector<Clickable> clicks_;
 };
 
 /// The number of terminal cells of a UTF-8 text, by wcwidth() of the locale.

@@ -23,6 +23,7 @@ struct TextStyle {
     core::PagesText pages = core::as_kb;
     std::string unit = "kB";   ///< heading of the columns in that unit
     std::size_t cachers = 20;  ///< rows of threads or CPUs; the rest is one sum
+    bool mouse = true;         ///< the screen takes clicks and the wheel from the terminal
 };
 
 /// rsslag.snapshot/2 (docs/schema/snapshot.schema.json): one line with a newline.

@@ -47,6 +47,11 @@ void pause(LiveState &state) {
     }
 }
 
+void sort_by(ListChoices &list, ListColumn column) {
+    list.reversed = list.sort == column && !list.reversed;
+    list.sort = column;
+}
+
 std::optional<Intent> list_character(LiveState &state, char32_t key) {
     ListChoices &list = state.choices;
     switch (key) {
@@ -89,6 +94,23 @@ std::optional<Intent> list_character(LiveState &state, char32_t key) {
 }
 
 }  // namespace
+
+std::optional<Intent> list_click(LiveState &state, const Click &click) {
+    ListChoices &list = state.choices;
+    if (click.what == Click::What::Heading) {
+        const auto *const heading = std::find(kListHeadings.begin(), kListHeadings.end(), click.heading);
+        if (heading == kListHeadings.end()) return std::nullopt;
+        sort_by(list, static_cast<ListColumn>(heading - kListHeadings.begin()));
+        state.notice = fmt::format("sorted by {}{}", column_name(list.sort), list.reversed ? ", reversed" : "");
+        return std::nullopt;
+    }
+    const ListRows rows = list_rows(state);
+    if (click.rank >= rows.rows.size()) return std::nullopt;
+    const int pid = rows.rows[click.rank].pid;
+    if (list.selected == pid) return list_key(state, {Key::Name::Enter});
+    list.selected = pid;
+    return std::nullopt;
+}
 
 std::optional<Intent> list_key(LiveState &state, const Key &key) {
     if (state.choices.chooser.open()) {

@@ -11,6 +11,7 @@
 #include "documents/columns.h"
 #include "documents/glyphs.h"
 #include "documents/text_parts.h"
+#include "key_row.h"
 #include "live_state.h"
 #include "process_list.h"
 
@@ -85,16 +86,16 @@ std::string of(L c, R r) {
 
 /// The columns that fit; COMMAND gets the rest of the width.
 std::vector<RowColumn> columns_of(const ListChoices &choices, int width) {
-    std::vector<RowColumn> all{{{"EXACT", 12, 0}, of<exact_cell>, [](L c) { return "EXACT " + c.style.unit; }},
-                               {{"GROWTH/s", 11, 3}, of<growth_cell>},
-                               {{"PEAK", 12, 4}, of<peak_cell>, [](L c) { return "PEAK " + c.style.unit; }},
-                               {{"LAG", 10, 2}, of<lag_cell>, [](L c) { return "LAG " + c.style.unit; }},
-                               {{"THREADS", 8, 7}, of<threads_cell>},
-                               {{"UPDATES/s", 11, 6}, of<updates_cell>},
-                               {{"VERDICT", 13, 1, true}, of<verdict_cell>},
-                               {{"USER", 9, 5, true}, of<user_cell>},
-                               {{"PID", 8, 0}, of<pid_cell>},
-                               {{"COMMAND", 16, 0, true}, of<command_cell>}};
+    std::vector<RowColumn> all{{{kListHeadings[0], 12, 0}, of<exact_cell>, [](L c) { return "EXACT " + c.style.unit; }},
+                               {{kListHeadings[1], 11, 3}, of<growth_cell>},
+                               {{kListHeadings[2], 12, 4}, of<peak_cell>, [](L c) { return "PEAK " + c.style.unit; }},
+                               {{kListHeadings[3], 10, 2}, of<lag_cell>, [](L c) { return "LAG " + c.style.unit; }},
+                               {{kListHeadings[4], 8, 7}, of<threads_cell>},
+                               {{kListHeadings[5], 11, 6}, of<updates_cell>},
+                               {{kListHeadings[6], 13, 1, true}, of<verdict_cell>},
+                               {{kListHeadings[7], 9, 5, true}, of<user_cell>},
+                               {{kListHeadings[8], 8, 0}, of<pid_cell>},
+                               {{kListHeadings[9], 16, 0, true}, of<command_cell>}};
     for (std::size_t i = kListColumns; i-- > 0;)
         if (choices.hidden[i]) all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
     all = columns_within(width, std::move(all));
@@ -311,7 +312,7 @@ class ListLayout {
             keys.push_back({state_.recording ? 2 : 8, state_.recording ? "r end of recording" : "r record"});
             if (state_.has_command) keys.push_back({3, "i type to the command"});
         }
-        grid_.put(rows - 1, 0, fitting(keys, width));
+        draw_keys(grid_, keys, width, state_.style.utf8);
     }
 
     void help(const Area &area) {

@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "documents/glyphs.h"
 #include "documents/text_parts.h"
+#include "key_row.h"
 #include "live_state.h"
 
 namespace rsslag::screen {
@@ -17,6 +18,50 @@ std::vector<std::string> live_help() {
             "   w  walk smaps now                        Tab  next process",
             "   r  record from here; again: its end      ? h F1  this help   q  quit",
             "   -- CMD:  o  show or hide its output      i  type to it (Ctrl-] ends that)"};
+}
+
+/// The keys of the view of a process that is shown.
+std::vector<Part> keys_here(const LiveState &state, const Tick &tick) {
+    const std::vector<Part> always{{0, " q quit"}, {1, "? help"}};
+    const auto with = [&always](std::vector<Part> keys) {
+        keys.insert(keys.begin(), always.begin(), always.end());
+        return keys;
+    };
+    const Part pause{6, state.facts.playback && !state.facts.playback->playing ? "space play" : "space pause"};
+    if (state.help) return with({{2, "Esc back"}});
+    if (state.stacks.shown)
+        return with({{2, "Esc back"},
+                     {3, state.stacks.tree ? "v table" : "v tree"},
+                     {4, "/ filter"},
+                     {5, state.stacks.tree ? "" : "s sort"},
+                     pause});
+    if (state.growth) return with({{2, "Esc back"}, {3, state.facts.sample_period > 0 ? "x stacks" : ""}, pause});
+    if (state.one)
+        return with({{2, "Esc back"},
+                     {3, state.facts.sample_period > 0 ? "x stacks" : ""},
+                     {4, "g grew"},
+                     {5, "m member"},
+                     pause});
+    if (state.facts.playback) return replay_keys(state);
+    const std::string enter = glyphs(state.style.utf8).enter;
+    std::vector<Part> keys =
+        with({{2, "s sort"},
+              {3, "/ filter"},
+              {4, "t threads"},
+              {cpus_cache(tick) ? 4 : 10, "c CPUs"},
+              {9, "m member"},
+              {8, "g grew"},
+              {5, enter + (cpus_cache(tick) && state.shown_table() == Table::Cpus ? " one CPU" : " one thread")},
+              {6, "space pause"},
+              {12, "+- interval"},
+              {7, "w walk"}});
+    if (state.facts.sample_period > 0) keys.push_back({3, "x stacks"});
+    if (state.has_command) keys.push_back({3, "i type to the command"});
+    if (state.facts.below)
+        keys.push_back({2, "Esc back"});
+    else
+        keys.push_back({state.recording ? 2 : 11, state.recording ? "r end of recording" : "r record"});
+    return keys;
 }
 
 }  // namespace
@@ -69,30 +114,7 @@ void draw_footer(Grid &grid, const LiveState &state, const Process &process) {
     }
     grid.put(rows - 2, 0, fitting(parts, width), Look::Faint);
     if (draw_typing(grid, state)) return;
-    if (state.facts.playback) {
-        grid.put(rows - 1, 0, fitting(replay_keys(state), width));
-        return;
-    }
-    const std::string enter = glyphs(state.style.utf8).enter;
-    std::vector<Part> keys{
-        {0, " q quit"},
-        {1, "? help"},
-        {2, "s sort"},
-        {3, "/ filter"},
-        {4, "t threads"},
-        {cpus_cache(tick) ? 4 : 10, "c CPUs"},
-        {9, "m member"},
-        {8, "g grew"},
-        {5, enter + (cpus_cache(tick) && state.shown_table() == Table::Cpus ? " one CPU" : " one thread")},
-        {6, "space pause"},
-        {12, "+- interval"},
-        {7, "w walk"}};
-    if (state.facts.sample_period > 0) keys.push_back({3, "x stacks"});
-    if (state.has_command) keys.push_back({3, "i type to the command"});
-    if (state.facts.below) keys.push_back({2, "Esc back"});
-    if (!state.facts.below)
-        keys.push_back({state.recording ? 2 : 11, state.recording ? "r end of recording" : "r record"});
-    grid.put(rows - 1, 0, fitting(keys, width));
+    draw_keys(grid, keys_here(state, tick), width, state.style.utf8);
 }
 
 std::string member_names() {

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <unordered_set>
+#include <utility>
 
 #include "core/member_name.h"
 #include "documents/text_parts.h"
+#include "key_row.h"
 #include "list_keys.h"
 #include "live_state.h"
 
@@ -273,6 +275,34 @@ void LiveState::next_sort() {
     notice = fmt::format("sorted by {}", heading(chosen, cpus_cache(process->tick)));
 }
 
+void LiveState::sort_by(std::string_view column) {
+    constexpr std::array<std::pair<std::string_view, Sort>, 9> kSorts{{{"CACHED", Sort::Cached},
+                                                                       {"NET", Sort::Net},
+                                                                       {"FAULTS", Sort::Faults},
+                                                                       {"FLUSHES", Sort::Flushes},
+                                                                       {"FOLDS", Sort::Flushes},
+                                                                       {"LAST", Sort::Recent},
+                                                                       {"TID", Sort::Id},
+                                                                       {"CPU", Sort::Id},
+                                                                       {"COMM", Sort::Name}}};
+    const Process *const process = shown_process();
+    const auto *const found =
+        std::find_if(kSorts.begin(), kSorts.end(), [&](const auto &each) { return each.first == column; });
+    if (process == nullptr || found == kSorts.end()) return;
+    const std::vector<Sort> sorts = sorts_of(*process, shown_table());
+    if (std::find(sorts.begin(), sorts.end(), found->second) == sorts.end()) return;
+    (shown_table() == Table::Cpus ? sort_cpus : sort_threads) = found->second;
+    notice = fmt::format("sorted by {}", heading(found->second, cpus_cache(process->tick)));
+}
+
+bool LiveState::select(std::size_t rank) {
+    const Process *const process = shown_process();
+    if (process == nullptr) return false;
+    const Listing listing = list(*this, *process, SIZE_MAX);
+    if (rank >= listing.entries.size()) return false;
+    return std::exchange(selected, listing.entries[rank].id) == listing.entries[rank].id;
+}
+
 void LiveState::open(int process) {
     pid = process;
     shown_before = 0;
@@ -418,6 +448,27 @@ std::optional<Intent> LiveScreen::key(const Key &pressed) {
             }
             break;
         default: break;
+    }
+    return std::nullopt;
+}
+
+std::optional<Intent> LiveScreen::click(const Click &click) {
+    LiveState &state = *state_;
+    if (click.what == Click::What::Key) return key(key_of(click));
+    state.notice.clear();
+    state.filtering = false;
+    if (state.lists()) return list_click(state, click);
+    state.listed = false;
+    if (state.stacks.shown) {
+        if (click.what == Click::What::Heading)
+            state.sort_stacks_by(click.heading);
+        else
+            state.stacks.selected = click.rank;
+        state.list_stacks();
+    } else if (click.what == Click::What::Heading) {
+        state.sort_by(click.heading);
+    } else if (state.select(click.rank)) {
+        return key({Key::Name::Enter});
     }
     return std::nullopt;
 }

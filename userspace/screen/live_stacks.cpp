@@ -67,11 +67,11 @@ std::vector<StackColumn> stack_columns(bool tree) {
     using C = const StackCells &;
     using Row = const Line &;
     std::vector<StackColumn> columns{
-        {{"", 12, 0}, [](C c, Row line) { return c.pages(line.all.came); }, [](C c) { return c.heading("CAME"); }},
-        {{"", 12, 0}, [](C c, Row line) { return c.pages(line.all.went); }, [](C c) { return c.heading("WENT"); }},
-        {{"", 12, 3}, [](C c, Row line) { return c.pages(line.all.net()); }, [](C c) { return c.heading("NET"); }},
-        {{"", 13, 1}, resident, [](C c) { return c.heading("RESIDENT"); }},
-        {{"", 12, 4}, [](C c, Row line) { return c.pages(line.self.came); }, [](C c) { return c.heading("SELF"); }},
+        {{"CAME", 12, 0}, [](C c, Row line) { return c.pages(line.all.came); }, [](C c) { return c.heading("CAME"); }},
+        {{"WENT", 12, 0}, [](C c, Row line) { return c.pages(line.all.went); }, [](C c) { return c.heading("WENT"); }},
+        {{"NET", 12, 3}, [](C c, Row line) { return c.pages(line.all.net()); }, [](C c) { return c.heading("NET"); }},
+        {{"RESIDENT", 13, 1}, resident, [](C c) { return c.heading("RESIDENT"); }},
+        {{"SELF", 12, 4}, [](C c, Row line) { return c.pages(line.self.came); }, [](C c) { return c.heading("SELF"); }},
         {{"THREADS", 9, 2}, [](C, Row line) { return thousands(line.threads); }}};
     const int least = 20;
     columns.push_back({{tree ? "CALLS" : "FUNCTION", least, 0, true}, [](C c, Row line) {
@@ -142,6 +142,14 @@ void LiveState::move_in_stacks(std::int64_t by) {
     const auto last = static_cast<std::int64_t>(stacks.lines.size()) - 1;
     const auto at = static_cast<std::int64_t>(stacks.selected);
     if (last >= 0) stacks.selected = static_cast<std::size_t>(std::clamp(at + by, std::int64_t{0}, last));
+}
+
+void LiveState::sort_stacks_by(std::string_view column) {
+    const auto *const found = std::find_if(kStackSorts.begin(), kStackSorts.end(),
+                                           [&](StackSort sort) { return upper(sort_name(sort)) == column; });
+    if (stacks.tree || found == kStackSorts.end()) return;
+    stacks.sort = *found;
+    notice = fmt::format("sorted by {}", sort_name(stacks.sort));
 }
 
 bool LiveState::stacks_key(const Key &key) {

@@ -225,11 +225,17 @@ struct LiveState {
     /// Moves the selection of a process's table by n or N; returns false for another key.
     bool move_to_match(const Key &key);
     void next_sort();
+    /// Sorts the threads or CPUs by the column with this heading, if they can be.
+    void sort_by(std::string_view column);
+    /// Selects a row of the table that is shown; returns whether it was selected before.
+    bool select(std::size_t rank);
     /// The thread whose view is shown; 0: none is.
     int shown_tid() const;
     /// Lists the stacks again: after another profile, or a key.
     void list_stacks();
     void move_in_stacks(std::int64_t by);
+    /// Sorts the stacks by the column with this heading, if they can be.
+    void sort_stacks_by(std::string_view column);
     /// Handles a key while the stacks are shown; returns false for a key with its usual meaning.
     bool stacks_key(const Key &key);
     /// Shows this process instead of the list.
@@ -268,6 +274,8 @@ void draw_stacks(Grid &grid, const Area &area, const LiveState &state, const Pro
 void draw_list(Grid &grid, const LiveState &state, std::chrono::milliseconds since_tick);
 /// Handles a key while the list is shown.
 std::optional<Intent> list_key(LiveState &state, const Key &key);
+/// Handles a click on a row or a heading of the list.
+std::optional<Intent> list_click(LiveState &state, const Click &click);
 /// The figures of a process after its tick. `before`: its previous tick; null: there is none.
 ListFigures list_figures(const Process &process, const Tick *before);
 /// The sums over the running processes; an mm that several processes share counts once.

@@ -2,7 +2,9 @@
 // The rows of the list of processes, in the order in which they are drawn.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "live_state.h"
@@ -29,6 +31,9 @@ ListRows list_rows(const LiveState &state);
 
 /// As the title of the list shows it.
 std::string_view column_name(ListColumn column);
+/// The headings of the columns, by ListColumn.
+inline constexpr std::array<std::string_view, kListColumns> kListHeadings{
+    "EXACT", "GROWTH/s", "PEAK", "LAG", "THREADS", "UPDATES/s", "VERDICT", "USER", "PID", "COMMAND"};
 
 /// The command line of a process without the directory of its program, or its comm if the command line is not known;
 /// printable.

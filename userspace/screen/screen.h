@@ -20,6 +20,7 @@
 namespace rsslag::screen {
 
 using documents::Area;
+using documents::Click;
 using documents::Grid;
 using documents::LoggedFlush;
 using documents::Look;
@@ -47,10 +48,12 @@ struct Key {
         Escape,
         Backspace,
         Tab,
-        Help
+        Help,
+        Click  ///< on a cell
     };
     Name name = Name::Character;
     char32_t character = 0;
+    int row = 0, column = 0;  ///< of a click
 };
 
 // Intents: requests of a key to the session that runs the trace.
@@ -155,6 +158,8 @@ class LiveScreen {
     std::uint64_t lost() const;
 
     std::optional<Intent> key(const Key &key);
+    /// A click on the last drawn grid. One on a row selects it, one on the selected row is Enter.
+    std::optional<Intent> click(const Click &click);
 
     /// `since_tick`: the time since the last tick.
     Grid draw(Size size, std::chrono::milliseconds since_tick) const;
@@ -176,6 +181,8 @@ class TopScreen {
     void notify(std::string notice);
 
     std::optional<Intent> key(const Key &key);
+    /// As LiveScreen::click().
+    std::optional<Intent> click(const Click &click);
     Grid draw(Size size) const;
 
   private:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/reading.h"
+#include "documents/top_rows.h"
 #include "list_keys.h"
 #include "tree.h"
 
@@ -63,6 +64,24 @@ std::string_view name(TopOrder order) {
     static constexpr std::array<std::string_view, kTopOrders> kNames{
         "lag", "exact", "cached", "name", "lag %", "stat", "tasks", "cachers", "PID", "user", "cgroup", "command"};
     return kNames[static_cast<std::size_t>(order)];
+}
+
+std::optional<TopOrder> order_by(std::string_view heading) {
+    static constexpr std::array<std::string_view, kTopOrders> kHeadings{documents::kLagColumn,
+                                                                        "EXACT",
+                                                                        "CACHED",
+                                                                        documents::kCommColumn,
+                                                                        "LAG %",
+                                                                        "STAT",
+                                                                        "TASKS",
+                                                                        "CACHERS",
+                                                                        documents::kPidColumn,
+                                                                        "USER",
+                                                                        "CGROUP",
+                                                                        "COMMAND"};
+    const auto *const found = std::ranges::find(kHeadings, heading);
+    if (found == kHeadings.end()) return std::nullopt;
+    return static_cast<TopOrder>(found - kHeadings.begin());
 }
 
 void sort_rows(std::vector<TopProcess> &processes, const TopChoices &choices) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -32,6 +33,8 @@ inline constexpr int kTopOrders = 12;
 
 TopOrder order_of(TopSort sort);
 std::string_view name(TopOrder order);
+/// The order by the column with this heading; nullopt: there is none.
+std::optional<TopOrder> order_by(std::string_view heading);
 
 /// The user's choices in the list.
 struct TopChoices {

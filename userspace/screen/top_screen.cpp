@@ -11,6 +11,7 @@
 #include "documents/glyphs.h"
 #include "documents/text_parts.h"
 #include "documents/top_rows.h"
+#include "key_row.h"
 #include "list_keys.h"
 #include "live_state.h"
 #include "top_list.h"
@@ -150,6 +151,27 @@ std::optional<Intent> TopScreen::key(const Key &pressed) {
         state.help = false;
         state.choices.filter.clear();
     }
+    return std::nullopt;
+}
+
+std::optional<Intent> TopScreen::click(const Click &click) {
+    TopState &state = *state_;
+    if (click.what == Click::What::Key) return key(key_of(click));
+    state.notice.clear();
+    state.filtering = false;
+    if (click.what == Click::What::Heading) {
+        const auto order = order_by(click.heading);
+        if (!order) return std::nullopt;
+        state.choices.reversed = state.choices.order == *order && !state.choices.reversed;
+        state.choices.order = *order;
+        state.sort();
+        return std::nullopt;
+    }
+    const auto rows = state.listed();
+    if (click.rank >= rows.size()) return std::nullopt;
+    const int host_tgid = rows[click.rank].process->total.host_tgid;
+    if (state.selected == host_tgid) return state.of_selected(true);
+    state.selected = host_tgid;
     return std::nullopt;
 }
 
@@ -348,18 +370,18 @@ Grid TopScreen::draw(Size size) const {
                  Look::Bold);
     } else {
         const std::string enter = glyphs(state.style.utf8).enter;
-        grid.put(rows - 1, 0,
-                 fitting({{0, " q quit"},
-                          {1, "? help"},
-                          {3, "s sort"},
-                          {4, "/ filter"},
-                          {2, enter + " live"},
-                          {5, "v tree"},
-                          {6, "C columns"},
-                          {7, "w walk"},
-                          {8, "space pause"},
-                          {9, "+- interval"}},
-                         width));
+        draw_keys(grid,
+                  {{0, " q quit"},
+                   {1, "? help"},
+                   {3, "s sort"},
+                   {4, "/ filter"},
+                   {2, enter + " live"},
+                   {5, "v tree"},
+                   {6, "C columns"},
+                   {7, "w walk"},
+                   {8, "space pause"},
+                   {9, "+- interval"}},
+                  width, state.style.utf8);
     }
     return grid;
 }

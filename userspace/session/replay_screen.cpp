@@ -386,7 +386,7 @@ core::Status replay_on_screen(const std::string &file, const analysis::ReplayOpt
     Player player(file, options, style, stop);
     if (Status opened = player.open(); !opened) return opened;
     terminal::Screen::block_signals();
-    auto screen = terminal::Screen::open(style.color);
+    auto screen = terminal::Screen::open(style);
     if (!screen) return screen.error();
     screen->post([facts = player.facts(), style](terminal::Shown &shown) { shown.live.emplace(facts, style); });
     player.run(*screen, start);

@@ -32,7 +32,7 @@ Status TickWriter::head(screen::ScreenFacts facts) {
         case Format::Progress:
         case Format::Silent: return core::success();
     }
-    auto screen = terminal::Screen::open(style_.color);
+    auto screen = terminal::Screen::open(style_);
     if (!screen) return screen.error();
     screen_.emplace(std::move(*screen));
     screen_->post(

@@ -44,7 +44,7 @@ core::Result<documents::TopTable> TopSession::read(bool ids) {
 
 Status TopSession::show(const documents::TextStyle &style, documents::TopSort sort) {
     terminal::Screen::block_signals();
-    auto screen = terminal::Screen::open(style.color);
+    auto screen = terminal::Screen::open(style);
     if (!screen) {
         core::Error error = screen.error();
         error.remedy = "use --once";

@@ -27,6 +27,7 @@ struct TraceOptions {
     bool events = false;
     bool as_root = false;
     bool sampled = false;   ///< sample /proc if BPF cannot be used
+    bool mouse = true;      ///< the screen takes clicks
     bool force = false;     ///< the recording may replace an existing file
     std::string recording;  ///< path; empty: no recording
     std::vector<std::string> command_line;

@@ -131,14 +131,14 @@ void Screen::block_signals() {
 Screen::Screen(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Screen::Screen(Screen &&) noexcept = default;
 
-core::Result<Screen> Screen::open(bool color) {
+core::Result<Screen> Screen::open(const documents::TextStyle &style) {
     block_signals();
     const sigset_t set = screen_signals();
     core::Fd signals(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!signals.open()) return cannot_open(errno);
     core::Fd wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!wake.open()) return cannot_open(errno);
-    auto terminal = Terminal::open(color);
+    auto terminal = Terminal::open(style.color, style.mouse);
     if (!terminal) return terminal.error();
     auto state = std::make_unique<State>(std::move(*terminal));
     state->signals = std::move(signals);
@@ -239,7 +239,10 @@ void Screen::State::type() {
 void Screen::State::take_keys() {
     for (const screen::Key &key : terminal->keys()) {
         std::optional<screen::Intent> intent;
-        if (shown.live) {
+        if (key.name == screen::Key::Name::Click) {
+            if (const auto click = terminal->click_at(key.row, key.column))
+                intent = shown.live ? shown.live->click(*click) : shown.top ? shown.top->click(*click) : std::nullopt;
+        } else if (shown.live) {
             intent = shown.live->key(key);
         } else if (shown.top) {
             intent = shown.top->key(key);

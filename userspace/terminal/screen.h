@@ -29,7 +29,7 @@ class Screen {
 
     /// Takes over the terminal and starts the thread. Kind::Unsupported if curses cannot use the terminal,
     /// Kind::Internal if there are no file descriptors left.
-    static core::Result<Screen> open(bool color);
+    static core::Result<Screen> open(const documents::TextStyle &style);
     /// Restores the terminal, also if it is blocked (Ctrl-S).
     ~Screen();
     Screen(Screen &&) noexcept;

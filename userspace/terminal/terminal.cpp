@@ -92,6 +92,16 @@ std::optional<Key> key_of(int code, bool function) {
     }
 }
 
+/// Appends the keys that the next event of the mouse means.
+void take_mouse(std::vector<Key> &keys) {
+    constexpr std::size_t kRows = 3;  // that a turn of the wheel moves
+    MEVENT event{};
+    if (getmouse(&event) != OK) return;
+    if ((event.bstate & BUTTON1_PRESSED) != 0) keys.push_back({Key::Name::Click, 0, event.y, event.x});
+    if ((event.bstate & BUTTON4_PRESSED) != 0) keys.insert(keys.end(), kRows, Key{Key::Name::Up});
+    if ((event.bstate & BUTTON5_PRESSED) != 0) keys.insert(keys.end(), kRows, Key{Key::Name::Down});
+}
+
 std::string base64(std::string_view bytes) {
     constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     std::string text;
@@ -111,6 +121,7 @@ struct Terminal::State {
     termios before{};  ///< the modes of the terminal before newterm()
     SCREEN *screen = nullptr;
     bool color = false;
+    mmask_t mouse = 0;  ///< the events that are taken
     bool paint_all = true;
     std::optional<documents::Grid> shown;
 
@@ -136,14 +147,14 @@ bool Terminal::possible() {
 Terminal::Terminal(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Terminal::Terminal(Terminal &&) noexcept = default;
 
-core::Result<Terminal> Terminal::open(bool color) {
+core::Result<Terminal> Terminal::open(bool color, bool mouse) {
     auto state = std::make_unique<State>();
     tcgetattr(STDIN_FILENO, &state->before);  // newterm() changes them
     state->screen = newterm(nullptr, stdout, stdin);
     if (state->screen == nullptr) {
         return core::Error{core::Kind::Unsupported, "cannot draw on this terminal", 0, "use --format lines"};
     }
-    restore_at_death(restoring(), state->before);
+    restore_at_death(restoring(mouse), state->before);
     set_term(state->screen);
     cbreak();
     noecho();
@@ -155,6 +166,9 @@ core::Result<Terminal> Terminal::open(bool color) {
     leaveok(stdscr, TRUE);
     state->color = color && has_colors();
     if (state->color) begin_colors();
+    state->mouse = mouse ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0;
+    mouseinterval(0);  // no click waits for a second one
+    mousemask(state->mouse, nullptr);
     return Terminal(std::move(state));
 }
 
@@ -219,9 +233,16 @@ std::vector<Key> Terminal::keys() {
     std::vector<Key> keys;
     wint_t code = 0;
     for (int kind = get_wch(&code); kind != ERR; kind = get_wch(&code)) {
-        if (const auto key = key_of(static_cast<int>(code), kind == KEY_CODE_YES)) keys.push_back(*key);
+        if (kind == KEY_CODE_YES && code == KEY_MOUSE)
+            take_mouse(keys);
+        else if (const auto key = key_of(static_cast<int>(code), kind == KEY_CODE_YES))
+            keys.push_back(*key);
     }
     return keys;
+}
+
+std::optional<documents::Click> Terminal::click_at(int row, int column) const {
+    return state_->shown ? state_->shown->click_at(row, column) : std::nullopt;
 }
 
 void Terminal::copy(std::string_view text) {
@@ -234,6 +255,7 @@ void Terminal::copy(std::string_view text) {
 }
 
 void Terminal::pass_through(bool on) {
+    mousemask(on ? 0 : state_->mouse, nullptr);
     if (on) {
         raw();
     } else {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,7 @@ class Terminal {
 
     /// Takes over the terminal; the locale must be set. The destructor restores it. A signal that ends the program
     /// restores it, too. Kind::Unsupported if curses cannot use the terminal.
-    static core::Result<Terminal> open(bool color);
+    static core::Result<Terminal> open(bool color, bool mouse);
 
     ~Terminal();
     Terminal(Terminal &&) noexcept;
@@ -39,7 +40,10 @@ class Terminal {
     /// Asks the terminal to put a text into its clipboard (OSC 52), which a terminal may ignore.
     void copy(std::string_view text);
 
+    /// A turn of the wheel is three keys Up or Down.
     std::vector<screen::Key> keys();
+    /// What a click on the last drawn grid means; nullopt: nothing.
+    std::optional<documents::Click> click_at(int row, int column) const;
     /// `on`: typed_bytes() returns every typed byte, including those that otherwise send a signal.
     void pass_through(bool on);
     std::string typed_bytes();

@@ -14,13 +14,16 @@ bool can_be_drawn_on(const char *name, int fd) {
     return positions;
 }
 
-std::string restoring() {
-    std::string text;
-    for (const char *const name : {"sgr0", "op", "rmkx", "rmcup", "cnorm"}) {
-        const char *const value = tigetstr(name);
+std::string restoring(bool mouse) {
+    const auto has = [](const char *value) {
         // NOLINTNEXTLINE(performance-no-int-to-ptr): tigetstr() returns the pointer -1 for an unknown capability
-        if (value != nullptr && value != reinterpret_cast<const char *>(-1)) text += value;
-    }
+        return value != nullptr && value != reinterpret_cast<const char *>(-1);
+    };
+    std::string text;
+    // What ncurses writes to end the reports of clicks (lib_mouse.c).
+    if (mouse && has(tigetstr("kmous"))) text += "\x1b[?1006;1000l";
+    for (const char *const name : {"sgr0", "op", "rmkx", "rmcup", "cnorm"})
+        if (const char *const value = tigetstr(name); has(value)) text += value;
     return text;
 }
 

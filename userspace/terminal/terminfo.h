@@ -9,8 +9,8 @@ namespace rsslag::terminal {
 /// Whether terminfo has an entry of this name, and the terminal can position its cursor.
 bool can_be_drawn_on(const char *name, int fd);
 
-/// The sequences that leave the alternate screen, show the cursor and end colours and keypad mode, for the current
-/// terminal.
-std::string restoring();
+/// The sequences that leave the alternate screen, show the cursor and end colours, keypad mode and, if `mouse`, reports
+/// of clicks, for the current terminal.
+std::string restoring(bool mouse);
 
 }  // namespace rsslag::terminal

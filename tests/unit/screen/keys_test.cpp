@@ -126,6 +126,119 @@ TEST_F(Keys, HelpHasThreeKeys) {
         test::contains(filtering.draw(kShown, milliseconds(0)).text(), "filter by name, command, user or PID: h_"));
 }
 
+/// The cell of the first row from `from` on in which the text is; its first character is ASCII.
+std::optional<documents::Click> click_on(const Grid &grid, std::string_view text, int from = 0) {
+    for (int row = from; row < grid.size().rows; ++row) {
+        const std::string line = grid.row_text(row);
+        if (const std::size_t at = line.find(text); at != std::string::npos)
+            return grid.click_at(row, documents::cells(std::string_view(line).substr(0, at)));
+    }
+    return std::nullopt;
+}
+
+Grid grid_of(const LiveScreen &screen) {
+    return screen.draw(kShown, milliseconds(0));
+}
+
+TEST_F(Keys, OfTheLastRowCanBeClicked) {
+    LiveScreen screen = test::family_screen({});
+    const int last = kShown.rows - 1;
+    const auto key = [&](std::string_view text) {
+        const auto click = click_on(screen.draw({kShown.rows, 200}, milliseconds(0)), text, last);
+        return click ? click->key : U'\0';
+    };
+    EXPECT_EQ(key("q quit"), U'q');
+    EXPECT_EQ(key("quit"), U'q');
+    EXPECT_EQ(key("s S sort"), U's');
+    EXPECT_EQ(key("S sort"), U'S');
+    EXPECT_EQ(key("sort"), U's');
+    EXPECT_EQ(key("space pause"), U' ');
+    EXPECT_EQ(key("open"), U'\r');
+    EXPECT_EQ(key("+- interval"), U'+');
+    EXPECT_EQ(key("- interval"), U'-');
+    EXPECT_FALSE(grid_of(screen).click_at(last, 0)) << "the blank before the first key";
+    screen.click(*click_on(grid_of(screen), "? help", last));
+    EXPECT_TRUE(test::contains(grid_of(screen).text(), " Columns ")) << grid_of(screen).text();
+    screen.click(*click_on(grid_of(screen), "help", last));
+    const auto quit = screen.click(*click_on(grid_of(screen), "quit", last));
+    EXPECT_TRUE(quit && std::holds_alternative<Quit>(*quit));
+}
+
+TEST_F(Keys, OfEachViewAreInItsLastRow) {
+    LiveScreen screen = test::family_screen({});
+    const auto last_row = [&] { return grid_of(screen).row_text(kShown.rows - 1); };
+    press(screen, "\n");
+    EXPECT_TRUE(test::contains(last_row(), "g grew")) << last_row();
+    for (const char *const view : {"?", "x", "g", "\n"}) {
+        press(screen, view);
+        EXPECT_TRUE(test::contains(last_row(), " q quit  ? help  Esc back")) << view << last_row();
+        EXPECT_FALSE(test::contains(last_row(), "t threads")) << view << last_row();
+        screen.click(*click_on(grid_of(screen), "Esc", kShown.rows - 1));
+        EXPECT_TRUE(test::contains(last_row(), "t threads")) << view << last_row();
+    }
+    for (const char *const view : {"?", "x", "g", "\n"}) {
+        press(screen, view);
+        for (int column = 0; column < kShown.columns; ++column) {
+            const auto click = grid_of(screen).click_at(kShown.rows - 1, column);
+            const bool named = click && last_row().find(static_cast<char>(click->key)) != std::string::npos;
+            EXPECT_TRUE(!click || named || click->key == 27 || click->key == U' ') << view << column;
+        }
+        press(screen, "\x1b");
+    }
+}
+
+TEST_F(Keys, AClickSelectsARowAndASecondOneOpensIt) {
+    LiveScreen screen = test::family_screen({});
+    const auto shell = click_on(grid_of(screen), " 4720 ");
+    ASSERT_TRUE(shell);
+    screen.click(*shell);
+    EXPECT_TRUE(test::contains(grid_of(screen).selected_text(), " 4720 ")) << grid_of(screen).selected_text();
+    screen.click(*shell);
+    EXPECT_TRUE(test::contains(grid_of(screen).row_text(0), "[4720]")) << grid_of(screen).row_text(0);
+    press(screen, "t");
+    for (int i = 0; i < 2; ++i)
+        screen.click({.what = Click::What::Row, .rank = 1});
+    EXPECT_TRUE(test::contains(grid_of(screen).row_text(kShown.rows - 1), "Esc back")) << grid_of(screen).text();
+}
+
+TEST_F(Keys, AClickOnAHeadingSortsAndASecondOneReverses) {
+    LiveScreen screen = test::family_screen({});
+    const auto sorted = [&](std::string_view by) { return test::contains(grid_of(screen).text(), by); };
+    for (const char *const heading :
+         {"GROWTH/s", "PEAK", "LAG kB", "THREADS", "UPDATES/s", "VERDICT", "USER", "COMMAND", "EXACT"}) {
+        const auto click = click_on(grid_of(screen), heading, 6);
+        ASSERT_TRUE(click) << heading;
+        screen.click(*click);
+        EXPECT_TRUE(sorted("sorted by ")) << heading;
+        EXPECT_FALSE(sorted(", reversed")) << heading;
+        screen.click(*click);
+        EXPECT_TRUE(sorted(", reversed")) << heading;
+    }
+    press(screen, "\nt");
+    for (const auto &[heading, sort] : {std::pair{"FAULTS", "faults"}, {"COMM ", "name"}, {"NET", "net"}}) {
+        const auto click = click_on(grid_of(screen), heading, 5);
+        ASSERT_TRUE(click) << heading;
+        screen.click(*click);
+        EXPECT_TRUE(sorted(std::string("sorted by ") + sort)) << grid_of(screen).text();
+    }
+}
+
+TEST_F(Keys, TheListOfTopTakesClicks) {
+    TopScreen screen(milliseconds(1000), {}, TopSort::Lag);
+    screen.take(test::top_table());
+    const auto grid = [&] { return screen.draw(kShown); };
+    screen.click(*click_on(grid(), "EXACT", 3));
+    EXPECT_TRUE(test::contains(grid().text(), "sorted by exact")) << grid().text();
+    screen.click(*click_on(grid(), "EXACT", 3));
+    EXPECT_TRUE(test::contains(grid().text(), "sorted by exact, reversed"));
+    const Click row{.what = Click::What::Row, .rank = 2};
+    EXPECT_FALSE(screen.click(row));
+    EXPECT_NE(grid().selected_text(), "");
+    const auto opened = screen.click(row);
+    EXPECT_TRUE(opened && std::holds_alternative<OpenLive>(*opened));
+    EXPECT_FALSE(screen.click({.what = Click::What::Row, .rank = 1'000}));
+}
+
 TEST_F(Keys, CopyTheSelectedRow) {
     LiveScreen screen = test::family_screen({});
     press(screen, "\x01");
