@@ -20,6 +20,8 @@ Run add_live(CLI::App &app, const Common &common) {
             "--json", [options](std::int64_t) { options->typed.format = "jsonl"; }, "Same as --format jsonl")
         ->excludes(format);
     live->add_option("--threads", options->typed.threads, "Which threads to list: all, changed, top:N or none");
+    live->add_option("--history", options->typed.history, "On the screen: how far back [ goes; at most 64 MiB are kept")
+        ->capture_default_str();
     live->add_flag("!--no-mouse", options->mouse, "On the screen: leave clicks and the wheel to the terminal");
     live->add_flag("--events", options->events, "Also print a line for each record");
     live->add_option("--record", options->recording, "Also record the trace in FILE, for replay, report and export");

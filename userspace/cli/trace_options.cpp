@@ -65,6 +65,11 @@ Status parse_rest(session::TraceOptions &options) {
 }  // namespace
 
 Status parse(session::TraceOptions &options) {
+    if (options.typed.history != "0") {
+        const auto history = core::parse_duration(options.typed.history);
+        if (!history) return history.error();
+        options.history = *history;
+    }
     const auto interval = core::parse_interval(options.typed.interval);
     if (!interval) return interval.error();
     options.interval = *interval;

@@ -45,6 +45,7 @@ constexpr std::array kValueNames{
     ValueName{"", "--duration", "TIME"},
     ValueName{"", "--delay", "TIME"},
     ValueName{"", "--sync", "TIME"},
+    ValueName{"", "--history", "TIME"},
     ValueName{"", "--from", "TIME"},
     ValueName{"", "--over", "TIME"},
     ValueName{"", "--for", "TIME"},

@@ -10,7 +10,7 @@
 namespace rsslag::screen {
 namespace {
 
-constexpr char32_t kEnter = U'\r', kEscape = 27, kLeft = U'\u2190', kRight = U'\u2192';
+constexpr char32_t kEnter = U'\r', kEscape = 27, kLeft = U'\u2190', kRight = U'\u2192', kEnd = U'\u21f2';
 
 /// The keys that a word of a part names, one for each of its cells, or a single one for all cells; empty: none.
 std::u32string keys_of(std::string_view word, bool utf8) {
@@ -18,6 +18,7 @@ std::u32string keys_of(std::string_view word, bool utf8) {
     if (word == glyph.enter) return {kEnter};
     if (word == glyph.sideways) return {kLeft, kRight};
     if (word == "Esc") return {kEscape};
+    if (word == "End") return {kEnd};
     if (word == "space") return U" ";
     if (word == "+-") return U"+-";
     if (word.size() == 1) return {static_cast<char32_t>(word.front())};
@@ -81,6 +82,7 @@ Key key_of(const Click &click) {
         case kEscape: return {Key::Name::Escape};
         case kLeft: return {Key::Name::Left};
         case kRight: return {Key::Name::Right};
+        case kEnd: return {Key::Name::End};
         default: return {Key::Name::Character, click.key};
     }
 }

@@ -39,6 +39,7 @@ void choose_column(LiveState &state, const Key &key) {
 }
 
 void pause(LiveState &state) {
+    if (state.past) return state.return_to_now();
     if (state.frozen_all) return state.frozen_all.reset();
     state.frozen_all = state.all;
     for (auto &[pid, process] : state.frozen_all->processes) {

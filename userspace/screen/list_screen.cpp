@@ -141,8 +141,7 @@ class ListLayout {
   public:
     ListLayout(Grid &grid, const LiveState &state, std::chrono::milliseconds since)
         : grid_(grid), state_(state), all_(state.shown_all()), list_(list_rows(state)), sum_(together(all_)) {
-        const bool still =
-            state.frozen_all || sum_.running == 0 || (state.facts.playback && !state.facts.playback->playing);
+        const bool still = state.frozen_all || sum_.running == 0 || state.stands_still();
         now_ns_ = all_.latest.t_ns + (still ? 0 : static_cast<std::uint64_t>(since.count()) * 1'000'000);
     }
 
@@ -307,6 +306,7 @@ class ListLayout {
                     {5, "p peak"},
                     {6, "C columns"}};
         } else {
+            keys.push_back({8, "[ ] back in time"});
             keys.push_back({7, "w walk"});
             keys.push_back({9, "+- interval"});
             keys.push_back({state_.recording ? 2 : 8, state_.recording ? "r end of recording" : "r record"});
@@ -324,9 +324,11 @@ class ListLayout {
             "   n N  next, previous row of the filter     y  copy the row to the clipboard",
             "   C  choose the columns                     g  what the process grew by",
             "   Enter on the row of those that ended      lists them one by one",
-            state_.facts.playback ? "   space  play, pause   , .  a tick back, forward   left right  5 s"
+            state_.facts.playback ? "   [ ] or , .  a tick back, forward          p  to the peak lag"
+                                  : "   [ ]  a moment back, on   { }  10 s        End  back to now",
+            state_.facts.playback ? "   space  play, pause   left right  5 s"
                                   : "   space  pause the display   + -  interval   w  walk smaps   r  record",
-            state_.facts.playback ? "   0-9  to that tenth   + -  faster, slower    p  to the peak lag   q  quit"
+            state_.facts.playback ? "   0-9  to that tenth   + -  faster, slower                        q  quit"
                                   : "   -- CMD:  o  show or hide its output   i  type to it          q  quit",
             " Columns",
             "   EXACT     flushed + cached: what the process holds now",
@@ -360,6 +362,7 @@ class ListLayout {
         Chart chart;
         chart.page_size = all_.latest.page_size;
         chart.now_ns = now_ns_;
+        if (state_.past) chart.right = "then";
         const auto point = [&chart](const Sample &sample) {
             chart.points.push_back({sample.t_ns, sample.flushed.rss(), sample.cached.rss(), std::nullopt,
                                     sample.mark == core::Mark::AfterLoss});

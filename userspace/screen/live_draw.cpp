@@ -434,12 +434,14 @@ Grid LiveScreen::draw(Size size, std::chrono::milliseconds since_tick) const {
     const Process *const process = state_->shown_process();
     if (process == nullptr) {
         grid.put(0, 0,
-                 state_->facts.no_match ? " rsslag  no process matches yet" : " rsslag  waiting for the first reading",
+                 state_->past             ? " rsslag  this process was not traced then: ] goes on, End is now"
+                 : state_->facts.no_match ? " rsslag  no process matches yet"
+                                          : " rsslag  waiting for the first reading",
                  Look::Bold);
         grid.put(grid.size().rows - 1, 0, state_->notice.empty() ? " q quit" : " " + state_->notice);
         return grid;
     }
-    const bool still = state_->frozen || process->ended || (state_->facts.playback && !state_->facts.playback->playing);
+    const bool still = state_->frozen || process->ended || state_->stands_still();
     const auto since = still ? std::chrono::milliseconds{} : since_tick;
     const std::uint64_t now_ns = process->tick.t_ns + static_cast<std::uint64_t>(since.count()) * 1'000'000;
     if (grid.size().rows >= 6) {

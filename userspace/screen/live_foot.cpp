@@ -14,7 +14,8 @@ namespace rsslag::screen {
 namespace {
 
 std::vector<std::string> live_help() {
-    return {"   space  pause the display only            + -  longer or shorter interval",
+    return {"   [ ]  a moment back, on   { }  10 s       End  back to now",
+            "   space  pause the display only            + -  longer or shorter interval",
             "   w  walk smaps now                        Tab  next process",
             "   r  record from here; again: its end      ? h F1  this help   q  quit",
             "   -- CMD:  o  show or hide its output      i  type to it (Ctrl-] ends that)"};
@@ -43,6 +44,8 @@ std::vector<Part> keys_here(const LiveState &state, const Tick &tick) {
                      {5, "m member"},
                      pause});
     if (state.facts.playback) return replay_keys(state);
+    if (state.past)
+        return with({{2, "[ ] a moment back, on"}, {4, "{ } 10 s"}, {3, "End now"}, {5, "s sort"}, {6, "/ filter"}});
     const std::string enter = glyphs(state.style.utf8).enter;
     std::vector<Part> keys =
         with({{2, "s sort"},

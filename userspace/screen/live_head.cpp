@@ -56,11 +56,11 @@ void draw_title(Grid &grid, const LiveState &state, const Process &process) {
     while (cells(name) > kName && !name.empty())
         name.pop_back();
     std::string who = fmt::format(" rsslag  {} [{}]", name, tick.process.pid);
-    if (state.all.processes.size() > 1) {
-        const auto rank = std::distance(state.all.processes.begin(), state.all.processes.find(tick.process.pid)) + 1;
-        const std::string more =
-            state.all.left_out == 0 ? "" : fmt::format(", {} more ended", thousands(state.all.left_out));
-        who += fmt::format("  {} of {}{} (Esc: list)", rank, state.all.processes.size(), more);
+    const Overview &all = state.past ? *state.past : state.all;
+    if (all.processes.size() > 1) {
+        const auto rank = std::distance(all.processes.begin(), all.processes.find(tick.process.pid)) + 1;
+        const std::string more = all.left_out == 0 ? "" : fmt::format(", {} more ended", thousands(all.left_out));
+        who += fmt::format("  {} of {}{} (Esc: list)", rank, all.processes.size(), more);
     }
     const auto count = static_cast<std::uint64_t>(tick.process.threads_count);
     std::string scheme = fmt::format("scheme {}", core::name(tick.scheme));

@@ -31,7 +31,9 @@ std::optional<Play> play_of(const Key &key) {
     if (key.name != Key::Name::Character) return std::nullopt;
     switch (key.character) {
         case U' ': return Play{What::Toggle, 0};
+        case U']':
         case U'.': return Play{What::StepOn, 0};
+        case U'[':
         case U',': return Play{What::StepBack, 0};
         case U'+': return Play{What::Faster, 0};
         case U'-': return Play{What::Slower, 0};
@@ -63,6 +65,7 @@ ReplayKey replay_key(LiveState &state, const Key &key) {
 
 std::string pace_text(const LiveState &state, bool ended, bool paused) {
     const auto &playback = state.facts.playback;
+    if (state.cursor) return past_text(state);
     if (!playback) {
         const char *const how = ended ? "ended" : paused ? "PAUSED" : "live";
         return fmt::format("{} {}", how, interval_text(state.facts.interval));

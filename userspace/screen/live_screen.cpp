@@ -73,6 +73,7 @@ bool cpus_cache(const Tick &tick) {
 }
 
 LiveScreen::LiveScreen(ScreenFacts facts, TextStyle style) : state_(std::make_unique<LiveState>()) {
+    state_->history = History(facts.playback ? 0 : facts.history_ns, facts.history_bytes);
     state_->facts = std::move(facts);
     state_->style = std::move(style);
 }
@@ -135,12 +136,16 @@ void LiveState::take_latest(const Tick &tick) {
 }
 
 void LiveScreen::take(Tick tick, std::string user) {
-    LiveState &state = *state_;
-    state.take_latest(tick);
-    auto &processes = state.all.processes;
-    const int pid = tick.process.pid;
-    const auto known = processes.find(pid);
-    if (processes.empty() || pid == state.shown_before) state.pid = pid;
+    state_->history.add(tick, user);
+    state_->take(std::move(tick), std::move(user));
+}
+
+void LiveState::take(Tick tick, std::string user) {
+    take_latest(tick);
+    auto &processes = all.processes;
+    const int ticked = tick.process.pid;
+    const auto known = processes.find(ticked);
+    if (processes.empty() || ticked == shown_before) pid = ticked;
     const bool ends = tick.state != core::State::Running;
     if ((ends || !tick.read) && known != processes.end()) {
         // Keep the values of the last reading; only update the counts of records and the extremes.
@@ -154,8 +159,8 @@ void LiveScreen::take(Tick tick, std::string user) {
         process.events_per_s = 0;
         return;
     }
-    if (known == processes.end()) state.forget_ended();
-    Process &process = processes[pid];
+    if (known == processes.end()) forget_ended();
+    Process &process = processes[ticked];
     const bool first = known == processes.end();
     const std::uint64_t events = first ? tick.emitted : process.tick.emitted;
     const std::uint64_t began = first ? tick.t_ns : process.tick.t_ns;
@@ -172,7 +177,7 @@ void LiveScreen::take(Tick tick, std::string user) {
     while (process.flushes.size() > kFlushes)
         process.flushes.pop_front();
     process.user = user.empty() ? std::to_string(process.tick.process.uid) : std::move(user);
-    if (!process.ended) take_history(process, state.samples());
+    if (!process.ended) take_history(process, samples());
     process.figures = list_figures(process, first ? nullptr : &before);
 }
 
@@ -197,6 +202,8 @@ void LiveScreen::take(std::shared_ptr<const profile::Profile> profile, std::uint
 void LiveScreen::rewind() {
     state_->shown_before = state_->pid;
     state_->all = {};
+    state_->history.clear();
+    state_->return_to_now();
 }
 
 void LiveScreen::type_to_command(bool on) {
@@ -220,9 +227,10 @@ void LiveScreen::notify(std::string notice) {
 }
 
 const Process *LiveState::shown_process() const {
-    if (frozen) return &*frozen;
-    const auto found = all.processes.find(pid);
-    return found == all.processes.end() ? nullptr : &found->second;
+    if (frozen && !past) return &*frozen;
+    const std::map<int, Process> &processes = past ? past->processes : all.processes;
+    const auto found = processes.find(pid);
+    return found == processes.end() ? nullptr : &found->second;
 }
 
 bool LiveState::lists() const {
@@ -354,7 +362,9 @@ std::optional<Intent> LiveState::character(char32_t key) {
             break;
         }
         case U' ':
-            if (frozen) {
+            if (past) {
+                return_to_now();
+            } else if (frozen) {
                 frozen.reset();
                 stacks.profile = stacks.latest;
             } else if (process != nullptr) {
@@ -415,6 +425,7 @@ std::optional<Intent> LiveScreen::key(const Key &pressed) {
     const Key key = known_key(pressed);
     if (!(key.name == Key::Name::Character && key.character == U'q')) state.asked_to_quit = false;
     if (const ReplayKey handled = replay_key(state, key); handled.taken) return handled.intent;
+    if (state.cursor_key(key)) return std::nullopt;
     if (lists) return list_key(state, key);
     if (chooses(key)) state.listed = false;
     if (state.stacks.shown && state.stacks_key(key)) return state.list_stacks(), std::nullopt;

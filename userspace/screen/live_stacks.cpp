@@ -98,6 +98,7 @@ std::string stacks_title(const LiveState &state, const Process &process, const p
         {1, fmt::format("came {}{}, went {}{}", mark, kb(all.came), mark, kb(all.went))},
         {4, profile.period == 1 ? "each page is sampled" : fmt::format("one sample in {} pages", profile.period)}};
     if (profile.lost > 0) parts.push_back({0, fmt::format("{} samples lost", thousands(profile.lost))});
+    if (state.past) parts.push_back({0, "as of now"});
     if (stacks.from_ns > 0)
         parts.push_back({0, fmt::format("from {:.1f} s on", static_cast<double>(stacks.from_ns) / 1e9)});
     if (!stacks.filter.empty())

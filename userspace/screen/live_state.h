@@ -21,6 +21,7 @@
 #include "documents/glyphs.h"
 #include "documents/text_parts.h"
 #include "documents/top_rows.h"
+#include "history.h"
 #include "profile/lines.h"
 #include "screen/screen.h"
 
@@ -193,8 +194,11 @@ struct LiveState {
     int shown_before = 0;                ///< after a rewind: the process to show again at its first tick
     std::optional<Process> frozen;       ///< set while the display of a process is paused
     std::optional<Overview> frozen_all;  ///< set while the list is paused, without what it does not show
-    std::optional<bool> listed;          ///< whether the list is shown; nullopt: if there is more than one process
-    ListChoices choices;                 ///< in the list
+    History history{0, 0};
+    std::optional<Moment> cursor;  ///< the earlier moment that is shown
+    std::optional<Overview> past;  ///< of that moment
+    std::optional<bool> listed;    ///< whether the list is shown; nullopt: if there is more than one process
+    ListChoices choices;           ///< in the list
     CommandOutput command;
     bool has_command = false;
     bool typing = false;     ///< keys are input of CMD
@@ -217,7 +221,9 @@ struct LiveState {
     const Process *shown_process() const;
     /// Whether the list of processes is shown.
     bool lists() const;
-    const Overview &shown_all() const { return frozen_all ? *frozen_all : all; }
+    const Overview &shown_all() const { return past ? *past : frozen_all ? *frozen_all : all; }
+    /// Whether time stands still on the screen: it is paused, or an earlier moment is shown.
+    bool stands_still() const { return past || (facts.playback && !facts.playback->playing); }
     Table shown_table() const;
     Sort sort() const { return shown_table() == Table::Cpus ? sort_cpus : sort_threads; }
     std::optional<Intent> character(char32_t key);
@@ -242,7 +248,13 @@ struct LiveState {
     void open(int process);
     void next_process();
     void forget_ended();
+    /// As LiveScreen::take().
+    void take(Tick tick, std::string user);
     void take_latest(const Tick &tick);
+    Overview overview_at(const Moment &moment) const;
+    void return_to_now();
+    /// Handles a key that moves the cursor; returns false for another key.
+    bool cursor_key(const Key &key);
     std::size_t samples() const;
 };
 
@@ -297,7 +309,9 @@ struct ReplayKey {
     std::optional<Intent> intent;
 };
 ReplayKey replay_key(LiveState &state, const Key &key);
-/// "live 1.0 s", "ended 1.0 s", or the position of a replay.
+/// "PAST -00:42": the distance of the cursor from now; empty: it is now.
+std::string past_text(const LiveState &state);
+/// "live 1.0 s", "ended 1.0 s", the position of a replay, or past_text().
 std::string pace_text(const LiveState &state, bool ended, bool paused);
 
 /// A part of a line. fitting() joins the parts that fit; the highest drop_order is dropped first, 0 is never dropped.

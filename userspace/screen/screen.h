@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -110,11 +111,13 @@ struct ScreenFacts {
     std::chrono::system_clock::time_point boot;
     std::int64_t clock_ticks = 100;  ///< per second; the unit of start_ticks
     std::chrono::milliseconds interval{1000};
-    bool walks = true;                 ///< smaps is walked; false with --no-walk
-    bool no_match = false;             ///< no process matched at the start
-    std::uint32_t sample_period = 0;   ///< pages to a sample of stacks; 0: there are none
-    bool below = false;                ///< opened from the list of processes: Esc returns there
-    std::optional<Playback> playback;  ///< set if a recording is replayed
+    bool walks = true;                                  ///< smaps is walked; false with --no-walk
+    bool no_match = false;                              ///< no process matched at the start
+    std::uint32_t sample_period = 0;                    ///< pages to a sample of stacks; 0: there are none
+    std::uint64_t history_ns = 600'000'000'000;         ///< how long ticks are kept, to show earlier moments; 0: not
+    std::size_t history_bytes = std::size_t{64} << 20;  ///< what these ticks may take, about
+    bool below = false;                                 ///< opened from the list of processes: Esc returns there
+    std::optional<Playback> playback;                   ///< set if a recording is replayed
 };
 
 /// CMD of `-- CMD`: its output and how it ended.

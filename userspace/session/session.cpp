@@ -61,6 +61,7 @@ Status Session::open() {
 
 Status Session::head(bool no_match) {
     screen::ScreenFacts facts = screen_facts(tracer_->facts(), interval_, !options_.no_walk, false);
+    facts.history_ns = static_cast<std::uint64_t>(options_.history.count()) * 1'000'000;
     facts.no_match = no_match;
     facts.sample_period = options_.samples.period;
     Status written = writer_.head(std::move(facts));

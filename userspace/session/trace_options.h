@@ -41,6 +41,7 @@ struct TraceOptions {
         std::string ring, memory;
         std::string sync = "5s";
         std::string max_size;
+        std::string history = "10m";
         std::string stacks;  ///< pages to a sample; empty: no samples
         std::string stack_bytes = "2K";
         std::string unwind = "auto";
@@ -52,6 +53,7 @@ struct TraceOptions {
     std::size_t ring_bytes = 0, memory_bytes = 0;  ///< 0: the default
     core::SampleOptions samples;                   ///< of --stacks and the options that need it
     std::chrono::milliseconds sync{5000};
+    std::chrono::milliseconds history{};     ///< of the screen; 0: none
     std::optional<std::uint64_t> max_bytes;  ///< of a recording; nullopt: no limit
 };
 

@@ -356,5 +356,53 @@ TEST_F(ProcessList, PrintsNoRawByteOfACommandLine) {
     EXPECT_FALSE(contains(drawn(screen), "\x1b"));
 }
 
+std::string rows_of(const LiveScreen &screen) {
+    const Grid grid = screen.draw(kUsual, milliseconds(0));
+    std::string text;
+    for (int row = 1; row < kUsual.rows - 3; ++row)
+        text += grid.row_text(row) + "\n";
+    return text;
+}
+
+TEST_F(ProcessList, ShowsAnEarlierMomentAsItWas) {
+    LiveScreen screen = family_screen({}, 40);
+    press(screen, "[");
+    EXPECT_TRUE(contains(screen.draw(kUsual, milliseconds(200)).row_text(0), "PAST -00:01") ||
+                contains(screen.draw(kUsual, milliseconds(200)).row_text(0), "PAST \u221200:01"))
+        << screen.draw(kUsual, milliseconds(200)).row_text(0);
+    EXPECT_EQ(rows_of(screen), rows_of(family_screen({}, 39)));
+    press(screen, "{");
+    EXPECT_EQ(rows_of(screen), rows_of(family_screen({}, 29)));
+    for (const Relative &each : family())
+        screen.take(relative_tick(each, 41), each.user);
+    EXPECT_EQ(rows_of(screen), rows_of(family_screen({}, 29))) << "the past stays as it is";
+    press(screen, "]");
+    EXPECT_EQ(rows_of(screen), rows_of(family_screen({}, 30)));
+    press(screen, "}}");
+    EXPECT_EQ(rows_of(screen), rows_of(family_screen({}, 41))) << "now";
+    press(screen, "]");
+    EXPECT_TRUE(contains(drawn(screen), "this is now: [ goes back"));
+    press(screen, "[");
+    screen.key({Key::Name::End});
+    EXPECT_EQ(rows_of(screen), rows_of(family_screen({}, 41)));
+}
+
+TEST_F(ProcessList, AProcessIsShownAsItWasThen) {
+    LiveScreen screen = family_screen({}, 40);
+    press(screen, "\n[[");
+    LiveScreen then = family_screen({}, 38);
+    press(then, "\n");
+    EXPECT_EQ(rows_of(screen), rows_of(then));
+    press(screen, "\x1b");
+    EXPECT_EQ(rows_of(screen), rows_of(family_screen({}, 38))) << "the list, too";
+}
+
+TEST_F(ProcessList, SaysWhereItsHistoryBegins) {
+    LiveScreen screen = family_screen({}, 3);
+    press(screen, "{");
+    EXPECT_TRUE(contains(drawn(screen), "no earlier moment is kept")) << drawn(screen);
+    EXPECT_EQ(rows_of(screen), rows_of(family_screen({}, 0)));
+}
+
 }  // namespace
 }  // namespace rsslag::screen
