@@ -10,10 +10,12 @@
 
 #include "core/text.h"
 #include "documents/glyphs.h"
+#include "documents/text_parts.h"
 
 namespace rsslag::screen {
 namespace {
 
+using documents::amount;
 using documents::cells;
 using documents::glyphs;
 using documents::Glyphs;
@@ -145,9 +147,12 @@ std::vector<ChartColumn> columns_of(const Chart &chart, int count) {
 class Plot {
   public:
     Plot(Grid &grid, const Area &area, const Chart &chart, const TextStyle &style)
-        : grid_(grid), area_(area), chart_(chart), glyphs_(glyphs(style.utf8)), rows_(area.rows - 2) {
+        : grid_(grid), area_(area), chart_(chart), glyphs_(glyphs(style.utf8)), style_(style), rows_(area.rows - 2) {
+        constexpr int kLeast = 8;  // rows that the areas keep
+        if (chart.lag_strip && rows_ >= kLeast + kStrip) strip_ = lag_scale();
+        if (strip_) rows_ -= kStrip;
         axis_ = axis_for(extent_of(chart), rows_, chart, style);
-        label_ = 0;
+        label_ = strip_ ? cells(strip_->label) : 0;
         for (int i = 0; i <= rows_ / 2; ++i)
             label_ = std::max(label_, cells(text_at(i)));
         plot_ = area_.column + label_ + 2;
@@ -162,6 +167,7 @@ class Plot {
             draw_column(plot_ + i, columns[static_cast<std::size_t>(i)]);
         draw_walks(columns);
         draw_time();
+        if (strip_) draw_strip(columns);
     }
 
   private:
@@ -237,19 +243,57 @@ class Plot {
             const bool in_minutes = seconds > 120;
             const std::string text =
                 fmt::format("{}{} {}", glyphs_.minus, in_minutes ? ago / 60 : ago, in_minutes ? "min" : "s");
-            if (column < free_from || column + kLabelWidth > now - 3) continue;
+            if (column < free_from || column + kLabelWidth > now - cells(chart_.right)) continue;
             grid_.put(floor_row() + 1, column, text);
             grid_.fill(floor_row(), column, column + 1, glyphs_.floor_tick);
             free_from = column + kLabelWidth;
         }
-        grid_.put_right(floor_row() + 1, now + 1, "now");
+        grid_.put_right(floor_row() + 1, now + 1, chart_.right);
         grid_.fill(floor_row(), now, now + 1, glyphs_.floor_tick);
+    }
+
+    static constexpr int kStrip = 2;  ///< rows of the strip
+    struct Strip {
+        double most = 0;    ///< pages
+        std::string label;  ///< of `most`
+    };
+
+    /// nullopt: nothing has lagged.
+    std::optional<Strip> lag_scale() const {
+        core::Pages most;
+        for (const ChartPoint &point : chart_.points)
+            most = std::max(most, point.lag);
+        if (most.n <= 0) return std::nullopt;
+        const bool below = chart_.lag_bound && *chart_.lag_bound > most;
+        const core::Pages top = below ? *chart_.lag_bound : most;
+        return Strip{static_cast<double>(top.n), fmt::format("lag {}", amount(top, chart_.page_size, style_))};
+    }
+
+    /// Below the times: eighths of a cell, from 0 to the bound.
+    void draw_strip(const std::vector<ChartColumn> &columns) {
+        const int below = floor_row() + 1 + kStrip;
+        grid_.put_right(below - kStrip + 1, plot_ - 2, strip_->label);
+        grid_.put_right(below, plot_ - 2, "0");
+        const auto levels = static_cast<int>(glyphs_.levels.size()) - 1;  // of a cell
+        for (int i = 0; i < width_; ++i) {
+            const ChartPoint *const point = columns[static_cast<std::size_t>(i)].point;
+            if (point == nullptr || point->lag.n <= 0) continue;
+            const double part = std::min(1.0, static_cast<double>(point->lag.n) / strip_->most);
+            const int height = std::max(1, static_cast<int>(std::lround(part * levels * kStrip)));
+            for (int cell = 0; cell < kStrip; ++cell) {
+                const int level = std::clamp(height - cell * levels, 0, levels);
+                grid_.fill(below - cell, plot_ + i, plot_ + i + 1, glyphs_.levels[static_cast<std::size_t>(level)],
+                           Look::Cached);
+            }
+        }
     }
 
     Grid &grid_;
     Area area_;
     const Chart &chart_;
     const Glyphs &glyphs_;
+    const TextStyle &style_;
+    std::optional<Strip> strip_;
     int rows_;
     Axis axis_;
     int label_ = 0, plot_ = 0, width_ = 0;

@@ -23,6 +23,7 @@ struct ChartPoint {
     core::Pages flushed, cached;
     std::optional<core::Pages> walked;
     bool needs_resync = false;  ///< after a loss, before the resync
+    core::Pages lag{};          ///< core::lag()
 };
 
 struct Chart {
@@ -30,6 +31,11 @@ struct Chart {
     std::uint64_t now_ns = 0;        ///< the right edge
     std::uint64_t span_ns = 0;       ///< from the left edge to the right one
     core::PageSize page_size;
+    std::string right = "now";  ///< the text at the right edge
+    /// The lag has a strip of its own below the chart, if there is space. Its scale goes up to `lag_bound` if that is
+    /// known and higher than all lags.
+    bool lag_strip = false;
+    std::optional<core::Pages> lag_bound;
 };
 
 /// The shortest available span of at least `age_ns`, else the longest.

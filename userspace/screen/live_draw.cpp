@@ -121,8 +121,12 @@ Chart chart_of(const LiveState &state, const Process &process, std::uint64_t now
         const Sample &sample = process.history[i];
         if (i + 1 < process.history.size() && process.history[i + 1].t_ns < from) continue;
         chart.points.push_back({sample.t_ns, shown(sample.flushed, state.member), shown(sample.cached, state.member),
-                                state.member ? std::nullopt : sample.walked, sample.mark == core::Mark::AfterLoss});
+                                state.member ? std::nullopt : sample.walked, sample.mark == core::Mark::AfterLoss,
+                                core::lag(sample.flushed + sample.cached, sample.flushed)});
     }
+    if (state.past) chart.right = "then";
+    chart.lag_strip = !state.member;
+    if (const auto &bound = figures_of(process.tick).bound) chart.lag_bound = bound->rss;
     return chart;
 }
 
