@@ -36,11 +36,12 @@ struct Cell {
 
 /// What a click on some cells means.
 struct Click {
-    enum class What : std::uint8_t { Key, Row, Heading };
+    enum class What : std::uint8_t { Key, Row, Heading, Time };
     What what = What::Key;
     char32_t key = 0;  ///< Key: as typed; '\r' for Enter, 27 for Esc, U+2190 and U+2192 for the arrows, U+21F2 for End
     std::size_t rank = 0;        ///< Row: of the row in its list
     std::string_view heading{};  ///< Heading: of the column; valid forever
+    double part = 0;             ///< Time: of the recording, 0 to 1
 
     friend bool operator==(const Click &, const Click &) = default;
 };

@@ -159,7 +159,10 @@ class ListLayout {
         int bottom = rows - 2;
         if (rows >= 12) {
             --bottom;
-            grid_.put(bottom, 0, state_.notice.empty() ? "" : " " + state_.notice, Look::Bold);
+            if (state_.facts.playback && state_.notice.empty())
+                draw_timeline(grid_, bottom, state_);
+            else
+                grid_.put(bottom, 0, state_.notice.empty() ? "" : " " + state_.notice, Look::Bold);
         } else if (!state_.notice.empty()) {
             grid_.fill(rows - 1, 0, width, U' ');
             grid_.put(rows - 1, 0, " " + state_.notice, Look::Bold);

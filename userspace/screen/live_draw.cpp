@@ -211,7 +211,10 @@ class Layout {
         const std::string quiet = state_.notice.empty() ? quiet_text(state_, process_, now_ns_) : " " + state_.notice;
         if (rows >= 12) {
             --bottom;
-            grid_.put(bottom, 0, quiet, Look::Bold);
+            if (state_.facts.playback && state_.notice.empty())
+                draw_timeline(grid_, bottom, state_);
+            else
+                grid_.put(bottom, 0, quiet, Look::Bold);
         } else if (!state_.notice.empty()) {
             grid_.put(bottom + 1, 0, std::string(static_cast<std::size_t>(columns), ' '));
             grid_.put(bottom + 1, 0, quiet, Look::Bold);

@@ -17,13 +17,6 @@ std::string interval_text(std::chrono::milliseconds interval) {
                                    : fmt::format("{:.1f} s", static_cast<double>(interval.count()) / 1000.0);
 }
 
-/// "3.2 s", "2:07.5".
-std::string position(std::uint64_t ns) {
-    const std::uint64_t tenths = ns / 100'000'000;
-    if (tenths < 1000) return fmt::format("{}.{} s", tenths / 10, tenths % 10);
-    return fmt::format("{}:{:02}.{}", tenths / 600, tenths / 10 % 60, tenths % 10);
-}
-
 std::optional<Play> play_of(const Key &key) {
     using What = Play::What;
     if (key.name == Key::Name::Left) return Play{What::SeekBy, -kSeconds};
@@ -47,6 +40,12 @@ std::optional<Play> play_of(const Key &key) {
 }
 
 }  // namespace
+
+std::string position(std::uint64_t ns) {
+    const std::uint64_t tenths = ns / 100'000'000;
+    if (tenths < 1000) return fmt::format("{}.{} s", tenths / 10, tenths % 10);
+    return fmt::format("{}:{:02}.{}", tenths / 600, tenths / 10 % 60, tenths % 10);
+}
 
 ReplayKey replay_key(LiveState &state, const Key &key) {
     if (!state.facts.playback) return {};

@@ -466,6 +466,7 @@ std::optional<Intent> LiveScreen::key(const Key &pressed) {
 std::optional<Intent> LiveScreen::click(const Click &click) {
     LiveState &state = *state_;
     if (click.what == Click::What::Key) return key(key_of(click));
+    if (click.what == Click::What::Time) return Play{Play::What::SeekTo, click.part};
     state.notice.clear();
     state.filtering = false;
     if (state.lists()) return list_click(state, click);

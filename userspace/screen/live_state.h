@@ -327,6 +327,11 @@ void draw_title_row(Grid &grid, std::vector<Part> left, std::vector<Part> right)
 /// "21.7s", "3m" or "2h", for a column of ages.
 std::string age(std::uint64_t ns);
 
+/// "3.2 s", "2:07.5": a position in a recording.
+std::string position(std::uint64_t ns);
+/// Draws the bar of a replay. A click on it goes to that time.
+void draw_timeline(Grid &grid, int row, const LiveState &state);
+
 std::vector<Part> replay_keys(const LiveState &state);
 std::vector<std::string> replay_help();
 

@@ -102,6 +102,13 @@ struct Playback {
     std::uint64_t end_ns = 0;  ///< length of the recording
     double speed = 1;          ///< 1: as recorded
     bool playing = true;
+    /// What has happened, as far as the recording was read.
+    struct Mark {
+        enum class What : std::uint8_t { Loss, Exec, Peak };
+        std::uint64_t t_ns = 0;  ///< since the start of the recording
+        What what = What::Loss;
+    };
+    std::vector<Mark> marks{};  ///< later ones are drawn on top
 };
 
 /// Facts that are known before the first tick.

@@ -76,6 +76,8 @@ class Player : public analysis::TraceObserver {
         const std::uint64_t start_ns = replay_->header().start_ns;
         const std::uint64_t last_ns = positions_.empty() ? 0 : positions_.back().last_ns;
         end_ns_ = std::min(last_ns - std::min(last_ns, start_ns), kMostTime);
+        if (const auto peak = replay_->peak(); peak && peak->lag.n > 0)
+            marks_.push_back({peak->t_ns, screen::Playback::Mark::What::Peak});
         return core::success();
     }
 
@@ -174,9 +176,20 @@ class Player : public analysis::TraceObserver {
         core::Tick tick = std::move(pending_.front());
         pending_.pop_front();
         reached_ns_ = tick.t_ns;
+        mark(tick);
         lost_ = tick.lost;
         if (shown_.empty() || shown_.back() < tick.t_ns) shown_.push_back(tick.t_ns);
         batch_.add(std::move(tick));
+    }
+
+    /// Marks what a tick shows that no tick of a later time has shown.
+    void mark(const core::Tick &tick) {
+        constexpr std::size_t kMost = 1'000;
+        using Mark = screen::Playback::Mark;
+        if (tick.t_ns <= marked_until_ns_ || marks_.size() >= kMost) return;
+        marked_until_ns_ = tick.t_ns;
+        if (tick.lost > lost_) marks_.push_back({tick.t_ns, Mark::What::Loss});
+        if (tick.state == core::State::Exec) marks_.push_back({tick.t_ns, Mark::What::Exec});
     }
 
     /// Moves all pending ticks with the number of the first one: those of one moment.
@@ -205,7 +218,7 @@ class Player : public analysis::TraceObserver {
     void notify() {
         if (rewound_) screen_->post([](terminal::Shown &shown) { shown.live->rewind(); });
         rewound_ = false;
-        const screen::Playback playback{t_ns_, end_ns_, speed_, playing_};
+        const screen::Playback playback{t_ns_, end_ns_, speed_, playing_, marks_};
         auto ticks = std::make_shared<std::deque<core::Tick>>(batch_.take());
         if (ticks->empty() && playing_ == reported_.playing && t_ns_ / kTenth == reported_.t_ns / kTenth &&
             speed_ == reported_.speed)
@@ -369,6 +382,8 @@ class Player : public analysis::TraceObserver {
     std::uint64_t reached_ns_ = 0;  ///< time of the last tick shown
     std::uint64_t end_ns_ = 0;
     std::uint64_t lost_ = 0;
+    std::vector<screen::Playback::Mark> marks_;
+    std::uint64_t marked_until_ns_ = 0;
     double speed_ = 1;
     screen::Playback reported_;
     bool playing_ = true;

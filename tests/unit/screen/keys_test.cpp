@@ -239,6 +239,36 @@ TEST_F(Keys, TheListOfTopTakesClicks) {
     EXPECT_FALSE(screen.click({.what = Click::What::Row, .rank = 1'000}));
 }
 
+TEST_F(Keys, AClickOnTheBarOfAReplayGoesToThatTime) {
+    LiveScreen screen = test::family_screen({});
+    using Mark = Playback::Mark;
+    screen.take(Playback{20'000'000'000,
+                         40'000'000'000,
+                         2,
+                         true,
+                         {{10'000'000'000, Mark::What::Loss}, {30'000'000'000, Mark::What::Peak}}});
+    const int row = kShown.rows - 3;
+    const std::string bar = grid_of(screen).row_text(row);
+    EXPECT_TRUE(bar.starts_with(" 20.0 s ")) << bar;
+    EXPECT_TRUE(test::contains(bar, " 40.0 s  2")) << bar;
+    EXPECT_TRUE(test::contains(bar, "!")) << bar;
+    std::vector<double> parts;
+    for (int column = 0; column < kShown.columns; ++column) {
+        const auto click = grid_of(screen).click_at(row, column);
+        if (!click) continue;
+        const auto intent = screen.click(*click);
+        ASSERT_TRUE(intent && std::holds_alternative<Play>(*intent));
+        EXPECT_EQ(std::get<Play>(*intent).what, Play::What::SeekTo);
+        parts.push_back(std::get<Play>(*intent).amount);
+    }
+    ASSERT_GT(parts.size(), 80U);
+    EXPECT_TRUE(std::is_sorted(parts.begin(), parts.end()));
+    EXPECT_EQ(parts.front(), 0);
+    EXPECT_EQ(parts.back(), 1);
+    press(screen, "w");
+    EXPECT_FALSE(grid_of(screen).click_at(row, 40)) << "a notice has its place";
+}
+
 TEST_F(Keys, CopyTheSelectedRow) {
     LiveScreen screen = test::family_screen({});
     press(screen, "\x01");
