@@ -22,9 +22,9 @@ std::size_t bytes_of(const Tick &tick) {
 
 }  // namespace
 
-void History::add(const Tick &tick, const std::string &user) {
+void History::add(const Tick &tick, const std::string &user, const std::string &cgroup) {
     if (!kept()) return;
-    entries_.push_back({tick, user, 0});
+    entries_.push_back({tick, user, cgroup, 0});
     entries_.back().tick.updates_before.clear();  // of ThreadChoice::Changed, which no screen has
     entries_.back().bytes = bytes_of(entries_.back().tick);
     bytes_ += entries_.back().bytes;
@@ -54,11 +54,12 @@ std::vector<Moment> History::moments(std::optional<int> pid) const {
     return moments;
 }
 
-void History::each_until(std::uint64_t seq,
-                         const std::function<void(const Tick &tick, const std::string &user)> &use) const {
+void History::each_until(
+    std::uint64_t seq,
+    const std::function<void(const Tick &tick, const std::string &user, const std::string &cgroup)> &use) const {
     for (const Entry &entry : entries_) {
         if (entry.tick.seq > seq) return;
-        use(entry.tick, entry.user);
+        use(entry.tick, entry.user, entry.cgroup);
     }
 }
 

@@ -26,7 +26,7 @@ class History {
     History(std::uint64_t ns, std::size_t bytes) : most_ns_(ns), most_bytes_(bytes) {}
 
     /// Ticks must come in the order of `seq`. The oldest ones are dropped at the limits.
-    void add(const Tick &tick, const std::string &user);
+    void add(const Tick &tick, const std::string &user, const std::string &cgroup);
     void clear();
     bool kept() const { return most_ns_ > 0; }
     /// Whether ticks were dropped because of their size.
@@ -36,12 +36,14 @@ class History {
     /// The moments with a tick, or with one of this process; ascending.
     std::vector<Moment> moments(std::optional<int> pid) const;
     /// Calls `use` for each tick until and including this moment, in their order.
-    void each_until(std::uint64_t seq, const std::function<void(const Tick &tick, const std::string &user)> &use) const;
+    void each_until(
+        std::uint64_t seq,
+        const std::function<void(const Tick &tick, const std::string &user, const std::string &cgroup)> &use) const;
 
   private:
     struct Entry {
         Tick tick;
-        std::string user;
+        std::string user, cgroup;
         std::size_t bytes = 0;
     };
 

@@ -66,7 +66,7 @@ std::optional<Intent> list_character(LiveState &state, char32_t key) {
             state.notice = fmt::format("sorted by {}{}", column_name(list.sort), list.reversed ? ", reversed" : "");
             return std::nullopt;
         case U'/': state.filtering = true; return std::nullopt;
-        case U'v': list.tree = !list.tree; return std::nullopt;
+        case U'v': list.shape = next(list.shape, !state.facts.playback); return std::nullopt;
         case U'C': list.chooser.begin(); return std::nullopt;
         case U' ': pause(state); return std::nullopt;
         case U'g':
@@ -135,11 +135,12 @@ std::optional<Intent> list_key(LiveState &state, const Key &key) {
         case Key::Name::Tab: state.next_process(); break;
         case Key::Name::Enter:
             move_in_list(state, 0);  // keeps the first row selected if there was no selection
-            if (const auto pid = selected_process(state)) {
+            if (const auto pid = selected_process(state))
                 state.open(*pid);
-            } else {
+            else if (state.choices.selected == kEndedRow)
                 state.choices.ended = !state.choices.ended;
-            }
+            else
+                state.notice = "a cgroup has no screen of its own: / filters by its name";
             break;
         case Key::Name::Escape:
             if (state.help) {

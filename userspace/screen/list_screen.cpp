@@ -323,7 +323,7 @@ class ListLayout {
             " Keys",
             "   up/down j/k PgUp PgDn Home End  move      Enter  open the process   Esc  back",
             "   s  sort by the next column                S  reverse the order",
-            "   /  filter by name, command, user or PID   v  tree or flat",
+            "   /  filter by name, command, user or PID   v  tree, by cgroup, flat",
             "   n N  next, previous row of the filter     y  copy the row to the clipboard",
             "   C  choose the columns                     g  what the process grew by",
             "   Enter on the row of those that ended      lists them one by one",
@@ -386,7 +386,7 @@ class ListLayout {
         const Window window = window_of(list_.rows.size(), space, list_.selected);
         std::vector<Part> parts{
             {0, fmt::format(" PROCESSES, by {}{}{}", column_name(state_.choices.sort),
-                            state_.choices.reversed ? ", reversed" : "", state_.choices.tree ? ", as a tree" : "")}};
+                            state_.choices.reversed ? ", reversed" : "", text_of(state_.choices.shape))}};
         if (!state_.choices.filter.empty()) {
             parts.push_back(
                 {0, fmt::format("filter \"{}\": {} of {}", core::printable(state_.choices.filter, state_.style.utf8),
@@ -400,14 +400,38 @@ class ListLayout {
         const auto columns = columns_of(state_.choices, area.columns);
         draw_columns(grid_, {area.row + 1, area.column, area.rows - 1, area.columns}, columns, cells_of(), window,
                      [&](std::size_t rank) -> const ListRow & { return list_.rows[rank]; });
-        const auto ended = std::find_if(list_.rows.begin(), list_.rows.end(),
-                                        [](const ListRow &row) { return row.process == nullptr; });
-        if (ended == list_.rows.end()) return;
-        const auto rank = static_cast<std::size_t>(ended - list_.rows.begin());
-        if (rank < window.first || rank >= window.end) return;
-        const int row = area.row + 2 + static_cast<int>(rank - window.first);
-        grid_.put(row, area.column + 2, ended_text(area.columns - 3),
-                  rank == window.selected ? Look::Selected : Look::Faint);
+        for (std::size_t rank = window.first; rank < window.end; ++rank) {
+            const ListRow &row = list_.rows[rank];
+            if (row.process != nullptr) continue;
+            const std::string text =
+                row.pid == kEndedRow ? ended_text(area.columns - 3) : group_text(row, area.columns - 3);
+            const int at = area.row + 2 + static_cast<int>(rank - window.first);
+            grid_.put(at, area.column + 2, text,
+                      rank == window.selected ? Look::Selected
+                      : row.pid == kEndedRow  ? Look::Faint
+                                              : Look::Bold);
+        }
+    }
+
+    /// "system.slice/ssh.service: 3 processes hold 34,120 kB, grew by 12 kB in 30 s". A shared mm counts once.
+    std::string group_text(const ListRow &row, int width) const {
+        Pages exact, grew;
+        core::Mark mark = core::Mark::None;
+        std::unordered_set<std::uint64_t> seen;
+        for (const Process *const process : row.members) {
+            const ListFigures &figures = process->figures;
+            if (!seen.insert(figures.mm).second) continue;
+            exact += figures.exact;
+            grew += figures.grew;
+            mark = std::max({mark, figures.mark, figures.grew_mark});
+        }
+        const std::size_t count = row.members.size();
+        return fitting({{0, core::printable(cgroup_text(row.cgroup), state_.style.utf8) + ":"},
+                        {0, fmt::format("{} process{}", thousands(count), count == 1 ? "" : "es")},
+                        {0, fmt::format("{}{}", sign(mark), amount_of(exact))},
+                        {1, fmt::format("{} by {}{} in 30 s", grew.n < 0 ? "shrank" : "grew", sign(mark),
+                                        amount_of(Pages{std::abs(grew.n)}))}},
+                       width);
     }
 
     /// "12 ended; the highest peak 26,044 kB: make [12201]; their peaks add up to 34,120 kB".

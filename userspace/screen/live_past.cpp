@@ -42,7 +42,9 @@ Overview LiveState::overview_at(const Moment &moment) const {
     LiveState then;
     then.facts = facts;
     then.pid = pid;
-    history.each_until(moment.seq, [&](const Tick &tick, const std::string &user) { then.take(tick, user); });
+    history.each_until(moment.seq, [&](const Tick &tick, const std::string &user, const std::string &cgroup) {
+        then.take(tick, user, cgroup);
+    });
     for (auto &[each, process] : then.all.processes) {
         const auto now = all.processes.find(each);
         if (now == all.processes.end()) continue;

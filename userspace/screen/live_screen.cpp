@@ -135,12 +135,12 @@ void LiveState::take_latest(const Tick &tick) {
     latest.processes = tick.all_processes;
 }
 
-void LiveScreen::take(Tick tick, std::string user) {
-    state_->history.add(tick, user);
-    state_->take(std::move(tick), std::move(user));
+void LiveScreen::take(Tick tick, std::string user, std::string cgroup) {
+    state_->history.add(tick, user, cgroup);
+    state_->take(std::move(tick), std::move(user), std::move(cgroup));
 }
 
-void LiveState::take(Tick tick, std::string user) {
+void LiveState::take(Tick tick, std::string user, std::string cgroup) {
     take_latest(tick);
     auto &processes = all.processes;
     const int ticked = tick.process.pid;
@@ -176,6 +176,7 @@ void LiveState::take(Tick tick, std::string user) {
     process.tick.last_flushes.clear();
     while (process.flushes.size() > kFlushes)
         process.flushes.pop_front();
+    if (!cgroup.empty()) process.cgroup = std::move(cgroup);
     process.user = user.empty() ? std::to_string(process.tick.process.uid) : std::move(user);
     if (!process.ended) take_history(process, samples());
     process.figures = list_figures(process, first ? nullptr : &before);

@@ -21,6 +21,7 @@
 #include "documents/glyphs.h"
 #include "documents/text_parts.h"
 #include "documents/top_rows.h"
+#include "groups.h"
 #include "history.h"
 #include "profile/lines.h"
 #include "screen/screen.h"
@@ -105,6 +106,7 @@ struct Process {
     double events_per_s = 0;
     std::uint64_t last_change_ns = 0;  ///< the last tick at which the count of updates or faults changed
     std::string user;                  ///< its name, or its number
+    std::string cgroup;                ///< empty: not known
     ListFigures figures;
 };
 
@@ -146,7 +148,7 @@ inline constexpr std::size_t kListColumns = 10;
 struct ListChoices {
     ListColumn sort = ListColumn::Exact;
     bool reversed = false;
-    bool tree = false;
+    Shape shape = Shape::Flat;
     bool ended = false;           ///< processes that have ended are listed one by one
     std::optional<int> selected;  ///< PID, or kEndedRow; nullopt: the first row
     std::string filter;
@@ -249,7 +251,7 @@ struct LiveState {
     void next_process();
     void forget_ended();
     /// As LiveScreen::take().
-    void take(Tick tick, std::string user);
+    void take(Tick tick, std::string user, std::string cgroup);
     void take_latest(const Tick &tick);
     Overview overview_at(const Moment &moment) const;
     void return_to_now();

@@ -65,7 +65,7 @@ bool matches(const Process &process, const std::string &filter) {
     const ProcessReading &reading = process.tick.process;
     return matches_filter(reading.comm, reading.pid, filter) ||
            matches_filter(command_bytes(process), reading.pid, filter) ||
-           matches_filter(process.user, reading.pid, filter);
+           matches_filter(process.user, reading.pid, filter) || matches_filter(process.cgroup, reading.pid, filter);
 }
 
 /// Puts sorted rows into the order of a tree.
@@ -170,7 +170,9 @@ ListRows list_rows(const LiveState &state) {
     out.ended += state.shown_all().left_out;
     out.running = out.rows.size();
     sort_rows(out.rows, choices);
-    if (choices.tree) make_tree(out.rows, state.style.utf8);
+    if (choices.shape == Shape::Parents) make_tree(out.rows, state.style.utf8);
+    if (choices.shape == Shape::Cgroups)
+        out.rows = grouped(out.rows, [](const ListRow &row) -> std::string_view { return row.process->cgroup; });
     if (out.ended > 0) out.rows.push_back({});
     if (choices.ended) {
         ListChoices of_ended = choices;

@@ -13,8 +13,10 @@ namespace rsslag::screen {
 
 struct ListRow {
     int pid = kEndedRow;
-    const Process *process = nullptr;  ///< of an Overview; null: the row of all processes that have ended
+    const Process *process = nullptr;  ///< of an Overview; null: the row of a group, or of all that have ended
     std::string branch;                ///< the lines of the tree before the command
+    std::string cgroup{};              ///< of the row of a group
+    std::vector<const Process *> members{};
 };
 
 struct ListRows {

@@ -150,8 +150,8 @@ class LiveScreen {
     LiveScreen(LiveScreen &&) noexcept;
     LiveScreen &operator=(LiveScreen &&) noexcept;
 
-    /// `user`: the name of the process's user; empty: its number is shown.
-    void take(Tick tick, std::string user = {});
+    /// `user`: the name of the process's user; empty: its number is shown. `cgroup`: empty: not known.
+    void take(Tick tick, std::string user = {}, std::string cgroup = {});
     void take(CommandOutput output);
     void take(const Playback &playback);
     /// `from_ns`: since the attach; the profile is of the time from there on.

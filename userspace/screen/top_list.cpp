@@ -96,8 +96,10 @@ std::vector<TopRow> rows_of(const TopTable &table, const TopChoices &choices, bo
     std::vector<TopRow> rows;
     rows.reserve(table.processes.size());
     for (const TopProcess &process : table.processes)
-        if (matches(process, choices.filter)) rows.push_back({&process, ""});
-    if (!choices.tree) return rows;
+        if (matches(process, choices.filter)) rows.push_back({process.total.host_tgid, &process, ""});
+    if (choices.shape == Shape::Flat) return rows;
+    if (choices.shape == Shape::Cgroups)
+        return grouped(rows, [](const TopRow &row) -> std::string_view { return row.process->names.cgroup; });
     std::vector<TreeNode> nodes;
     nodes.reserve(rows.size());
     for (const TopRow &row : rows)
@@ -105,7 +107,7 @@ std::vector<TopRow> rows_of(const TopTable &table, const TopChoices &choices, bo
     std::vector<TopRow> placed;
     placed.reserve(rows.size());
     for (TreeRow &at : tree_of(nodes, utf8))
-        placed.push_back({rows[at.node].process, std::move(at.branch)});
+        placed.push_back({rows[at.node].id, rows[at.node].process, std::move(at.branch)});
     return placed;
 }
 

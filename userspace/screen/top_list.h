@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "documents/top.h"
+#include "groups.h"
 #include "screen/screen.h"
 
 namespace rsslag::screen {
@@ -40,14 +41,17 @@ std::optional<TopOrder> order_by(std::string_view heading);
 struct TopChoices {
     TopOrder order = TopOrder::Lag;
     bool reversed = false;
-    bool tree = false;
+    Shape shape = Shape::Flat;
     std::string filter;
     std::set<std::string_view> hidden;  ///< headings of columns
 };
 
 struct TopRow {
-    const TopProcess *process = nullptr;  ///< of the table
+    int id = 0;                           ///< host TGID, or group_id()
+    const TopProcess *process = nullptr;  ///< of the table; null: the row of a group
     std::string branch;                   ///< the lines of the tree before the name
+    std::string cgroup{};                 ///< of the row of a group
+    std::vector<const TopProcess *> members{};
 };
 
 void sort_rows(std::vector<TopProcess> &processes, const TopChoices &choices);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "column_chooser.h"
 #include "core/text.h"
@@ -40,8 +41,7 @@ struct TopState {
 };
 
 std::size_t TopState::rank(const std::vector<TopRow> &rows) const {
-    const auto found = std::find_if(rows.begin(), rows.end(),
-                                    [this](const TopRow &row) { return selected == row.process->total.host_tgid; });
+    const auto found = std::find_if(rows.begin(), rows.end(), [this](const TopRow &row) { return selected == row.id; });
     return found == rows.end() ? 0 : static_cast<std::size_t>(found - rows.begin());
 }
 
@@ -50,7 +50,7 @@ void TopState::move(std::int64_t by) {
     if (rows.empty()) return;
     const auto last = static_cast<std::int64_t>(rows.size()) - 1;
     const auto to = std::clamp(static_cast<std::int64_t>(rank(rows)) + by, std::int64_t{0}, last);
-    selected = rows[static_cast<std::size_t>(to)].process->total.host_tgid;
+    selected = rows[static_cast<std::size_t>(to)].id;
 }
 
 /// Sorts the table again, and says how.
@@ -62,7 +62,7 @@ void TopState::sort() {
 /// The processes that share the mm of the selected one, as a sentence; empty if there are none.
 std::string TopState::shared_by_selected() const {
     const auto rows = listed();
-    if (rows.empty()) return "";
+    if (rows.empty() || rows[rank(rows)].process == nullptr) return "";
     const int pid = rows[rank(rows)].process->total.tgid;
     for (const std::vector<int> &pids : sharing(table.processes)) {
         if (!std::binary_search(pids.begin(), pids.end(), pid)) continue;
@@ -76,6 +76,10 @@ std::string TopState::shared_by_selected() const {
 std::optional<Intent> TopState::of_selected(bool live) {
     const auto rows = listed();
     if (rows.empty()) return std::nullopt;
+    if (rows[rank(rows)].process == nullptr) {
+        notice = "a cgroup has no screen of its own: / filters by its name";
+        return std::nullopt;
+    }
     const core::ProcessTotal &process = rows[rank(rows)].process->total;
     selected = process.host_tgid;
     if (process.tgid == 0) {
@@ -169,9 +173,8 @@ std::optional<Intent> TopScreen::click(const Click &click) {
     }
     const auto rows = state.listed();
     if (click.rank >= rows.size()) return std::nullopt;
-    const int host_tgid = rows[click.rank].process->total.host_tgid;
-    if (state.selected == host_tgid) return state.of_selected(true);
-    state.selected = host_tgid;
+    if (state.selected == rows[click.rank].id) return state.of_selected(true);
+    state.selected = rows[click.rank].id;
     return std::nullopt;
 }
 
@@ -187,7 +190,7 @@ std::optional<Intent> TopState::character(char32_t key) {
             choices.reversed = !choices.reversed;
             sort();
             break;
-        case U'v': choices.tree = !choices.tree; break;
+        case U'v': choices.shape = next(choices.shape, true); break;
         case U'C': chooser.begin(); break;
         case U'/': filtering = true; break;
         case U'w': return of_selected(false);
@@ -209,7 +212,7 @@ void draw_top_help(Grid &grid, int row, int rows) {
         " Keys",
         "   up/down j/k PgUp PgDn Home End   move         Enter  trace it live   Esc  back from there",
         "   s  sort by the next column   S  reversed      /  filter by name, command, user, cgroup or PID",
-        "   v  tree or flat   C  choose the columns       n N  next, previous row of the filter",
+        "   v  tree, by cgroup, flat   C  choose the columns       n N  next, previous row of the filter",
         "   w  walk the page tables of the selected one   y  copy the row to the clipboard",
         "   space  pause   + -  interval   ? h F1  this help   q  quit",
         " EXACT is what the process holds. LAG is the part of it that the flushed counters do not show.",
@@ -270,8 +273,9 @@ std::vector<TopColumn> all_columns() {
 /// process: it differs if a counter is below 0, which /proc shows as 0, or if stat shows the exact value.
 std::vector<TopColumn> columns_of(const TopState &state, const std::vector<TopRow> &rows, int width) {
     std::vector<TopColumn> all = all_columns();
-    const bool lags = std::ranges::any_of(
-        rows, [](const TopRow &row) { return row.process->lag() != row.process->total.cached.rss(); });
+    const bool lags = std::ranges::any_of(rows, [](const TopRow &row) {
+        return row.process != nullptr && row.process->lag() != row.process->total.cached.rss();
+    });
     std::erase_if(all, [&](const TopColumn &column) {
         return (column.heading == documents::kLagColumn && !lags && !rows.empty()) ||
                (column.heading == documents::kWalkedColumn && state.walked.empty()) ||
@@ -301,6 +305,36 @@ std::vector<ChosenColumn> choice_of(const TopChoices &choices) {
     return columns;
 }
 
+/// Draws the rows of cgroups over the empty ones: "system.slice/ssh.service: 3 processes  34,120 kB  12 kB hidden". A
+/// shared mm counts once.
+void draw_groups(Grid &grid, const Area &area, const std::vector<TopRow> &rows, const Window &window,
+                 const core::PageSize &page_size, const TextStyle &style) {
+    for (std::size_t rank = window.first; rank < window.end; ++rank) {
+        const TopRow &row = rows[rank];
+        if (row.process != nullptr) continue;
+        core::Pages exact, lag;
+        std::set<std::uint64_t> seen;
+        for (const TopProcess *const process : row.members) {
+            if (!seen.insert(process->total.mm).second) continue;
+            exact += process->total.exact().rss();
+            lag += process->lag();
+        }
+        const Look look = rank == window.selected ? Look::Selected : Look::Bold;
+        const int at = area.row + 1 + static_cast<int>(rank - window.first);
+        if (at >= area.row + area.rows) return;
+        grid.fill(at, area.column, area.columns, U' ', look == Look::Selected ? look : Look::Plain);
+        if (look == Look::Selected) grid.put(at, area.column, glyphs(style.utf8).selected, look);
+        const std::size_t count = row.members.size();
+        grid.put(at, area.column + 2,
+                 fitting({{0, core::printable(cgroup_text(row.cgroup), style.utf8) + ":"},
+                          {0, fmt::format("{} process{}", thousands(count), count == 1 ? "" : "es")},
+                          {0, amount(exact, page_size, style)},
+                          {1, fmt::format("stat hides {}", amount(lag, page_size, style))}},
+                         area.columns - 3),
+                 look);
+    }
+}
+
 }  // namespace
 
 void TopState::choose_column(const Key &key) {
@@ -327,7 +361,7 @@ Grid TopScreen::draw(Size size) const {
         fitting({{0, " rsslag top"},
                  {1, fmt::format("{} processes", thousands(table.processes.size()))},
                  {2, fmt::format("by {}{}{}", name(state.choices.order), state.choices.reversed ? ", reversed" : "",
-                                 state.choices.tree ? ", as a tree" : "")},
+                                 text_of(state.choices.shape))},
                  {3, state.choices.filter.empty()
                          ? ""
                          : fmt::format("filter \"{}\": {}", core::printable(state.choices.filter, state.style.utf8),
@@ -343,12 +377,18 @@ Grid TopScreen::draw(Size size) const {
     const Window window = window_of(listed.size(), static_cast<std::size_t>(area.rows - 1), state.rank(listed));
     TopCells cells{state.style, table.machine.page_size, state.walked, {}};
     for (const TopRow &row : listed)
-        if (!row.branch.empty()) cells.branches.emplace(row.process->total.host_tgid, row.branch);
+        if (row.process != nullptr && !row.branch.empty())
+            cells.branches.emplace(row.process->total.host_tgid, row.branch);
     if (state.chooser.open())
         state.chooser.draw(grid, area, choice_of(state.choices));
     else
         draw_columns(grid, area, columns_of(state, listed, width), cells, state.help ? Window{} : window,
-                     [&](std::size_t rank) -> const TopProcess & { return *listed[rank].process; });
+                     [&](std::size_t rank) -> const TopProcess & {
+                         static const TopProcess kNone;
+                         return listed[rank].process == nullptr ? kNone : *listed[rank].process;
+                     });
+    if (!state.chooser.open() && !state.help)
+        draw_groups(grid, area, listed, window, table.machine.page_size, state.style);
     if (state.help) draw_top_help(grid, area.row, rows - 5);
     if (!state.notice.empty()) {
         grid.put(2, 0, " " + state.notice, Look::Bold);

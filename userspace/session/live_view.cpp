@@ -6,6 +6,9 @@
 #include <ctime>
 #include <utility>
 
+#include "procfs/process.h"
+#include "procfs/system.h"
+
 namespace rsslag::session {
 
 screen::ScreenFacts screen_facts(const core::SnapshotDocument &facts, std::chrono::milliseconds interval, bool walks,
@@ -23,10 +26,28 @@ screen::ScreenFacts screen_facts(const core::SnapshotDocument &facts, std::chron
     return known;
 }
 
-void post_tick(terminal::Screen &screen, core::Tick tick, procfs::UserNames &users) {
-    std::string user = users.of(tick.process.uid);
-    screen.post([user = std::move(user), shared = std::make_shared<core::Tick>(std::move(tick))](auto &shown) {
-        if (shown.live) shown.live->take(std::move(*shared), user);
+const std::string &TickNames::cgroup(const core::Tick &tick) {
+    constexpr std::uint64_t kOld = 10'000'000'000;
+    const core::ProcessReading &reading = tick.process;
+    if (tick.state != core::State::Running) {
+        static const std::string kNone;
+        cgroups_.erase(reading.pid);
+        return kNone;
+    }
+    Known &known = cgroups_[reading.pid];
+    const bool is_new = known.start_ticks != reading.start_ticks || known.cgroup.empty();
+    if (!is_new && tick.t_ns < known.t_ns + kOld) return known.cgroup;
+    known = {reading.start_ticks, tick.t_ns, ""};
+    if (const auto process = procfs::Process::open(reading.pid))
+        if (const auto text = process->read_of_memory_task("cgroup"))
+            known.cgroup = procfs::parse_cgroup(text->bytes).value_or("");
+    return known.cgroup;
+}
+
+void post_tick(terminal::Screen &screen, core::Tick tick, TickNames &names) {
+    screen.post([user = names.user(tick), cgroup = names.cgroup(tick),
+                 shared = std::make_shared<core::Tick>(std::move(tick))](auto &shown) {
+        if (shown.live) shown.live->take(std::move(*shared), user, cgroup);
     });
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "analysis/observer.h"
@@ -18,18 +19,34 @@ namespace rsslag::session {
 screen::ScreenFacts screen_facts(const core::SnapshotDocument &facts, std::chrono::milliseconds interval, bool walks,
                                  bool below);
 
+/// The users and the cgroups of the processes of ticks.
+class TickNames {
+  public:
+    std::string user(const core::Tick &tick) { return users_.of(tick.process.uid); }
+    /// Read again at most every 10 s of the trace; empty if it cannot be read, or the process has ended.
+    const std::string &cgroup(const core::Tick &tick);
+
+  private:
+    struct Known {
+        std::uint64_t start_ticks = 0, t_ns = 0;
+        std::string cgroup;
+    };
+    procfs::UserNames users_;
+    std::unordered_map<int, Known> cgroups_;  ///< by PID
+};
+
 /// Queues a tick for the live screen; never waits for the screen.
-void post_tick(terminal::Screen &screen, core::Tick tick, procfs::UserNames &users);
+void post_tick(terminal::Screen &screen, core::Tick tick, TickNames &names);
 /// Queues the ticks of a trace for the live screen.
 class ScreenTicks : public analysis::TraceObserver {
   public:
     explicit ScreenTicks(terminal::Screen &screen) : screen_(screen) {}
     bool needs_records() const override { return false; }
-    void on_tick(core::Tick tick) override { post_tick(screen_, std::move(tick), users_); }
+    void on_tick(core::Tick tick) override { post_tick(screen_, std::move(tick), names_); }
 
   private:
     terminal::Screen &screen_;
-    procfs::UserNames users_;
+    TickNames names_;
 };
 
 /// Queues the profile for the live screen, if it has changed.

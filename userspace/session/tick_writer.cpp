@@ -96,7 +96,7 @@ void TickWriter::put_shared(const core::Tick &tick) {
 
 void TickWriter::on_tick(core::Tick tick) {
     reported_++;
-    if (screen_) return post_tick(*screen_, std::move(tick), users_);
+    if (screen_) return post_tick(*screen_, std::move(tick), names_);
     switch (format_) {
         case Format::Jsonl: waiting_ += documents::tick_json(tick); break;
         case Format::Csv: waiting_ += documents::tick_csv(tick, dropped()); break;

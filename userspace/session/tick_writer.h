@@ -12,7 +12,7 @@
 #include "analysis/observer.h"
 #include "core/result.h"
 #include "documents/tick.h"
-#include "procfs/user_names.h"
+#include "session/live_view.h"
 #include "session/trace_options.h"
 #include "terminal/printer.h"
 #include "terminal/screen.h"
@@ -79,7 +79,7 @@ class TickWriter : public analysis::TraceObserver {
     bool events_;
     documents::TextStyle style_;
     std::optional<terminal::Screen> screen_;
-    procfs::UserNames users_;  ///< only for the screen
+    TickNames names_;  ///< only for the screen
     std::optional<terminal::Printer> printer_;
     std::string waiting_;                             ///< lines since the last write
     std::string below_;                               ///< lines below these

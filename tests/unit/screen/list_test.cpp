@@ -137,7 +137,7 @@ TEST_F(ProcessList, ShowsATreeWithSiblingsInTheirOrder) {
     press(screen, "v");
     EXPECT_EQ(commands(screen), (std::vector<std::string>{"redis-server *:6379", "? redis-server *:6380",
                                                           "bash deploy.sh", "? bash deploy.sh", "? make -j2"}));
-    press(screen, "v");
+    press(screen, "vv");
     EXPECT_EQ(commands(screen).back(), "make -j2");
 }
 
@@ -406,6 +406,30 @@ TEST_F(ProcessList, SaysWhereItsHistoryBegins) {
     press(screen, "{");
     EXPECT_TRUE(contains(drawn(screen), "no earlier moment is kept")) << drawn(screen);
     EXPECT_EQ(rows_of(screen), rows_of(family_screen({}, 1)));
+}
+
+TEST_F(ProcessList, HasARowForEachCgroup) {
+    LiveScreen screen = family_screen({}, 1);
+    for (int second = 2; second <= 30; ++second)
+        for (const Relative &each : family())
+            screen.take(relative_tick(each, second), each.user,
+                        each.user == "redis" ? "/system.slice/redis.service" : "/user.slice");
+    press(screen, "vv");
+    const std::string text = drawn(screen);
+    EXPECT_TRUE(contains(text, "PROCESSES, by exact, by cgroup")) << text;
+    const std::string redis = core::as_kb(core::Pages{180'000 + 401 * 30 + 52'752}, {});
+    EXPECT_TRUE(contains(row_with(screen, "redis.service"), "system.slice/redis.service:  2 processes  " + redis))
+        << text;
+    EXPECT_TRUE(contains(row_with(screen, "user.slice"), "  4 processes  ")) << text;
+    EXPECT_LT(text.find("redis.service:"), text.find(" 4712 "));
+    EXPECT_LT(text.find(" 4712 "), text.find("user.slice:"));
+    EXPECT_LT(text.find("user.slice:"), text.find(" 4713 "));
+    press(screen, "\x02\x02\n");
+    EXPECT_TRUE(contains(drawn(screen), "a cgroup has no screen of its own")) << drawn(screen);
+    press(screen, "/redis.s\n");
+    EXPECT_FALSE(contains(drawn(screen), "user.slice"));
+    press(screen, "\x1bv");
+    EXPECT_FALSE(contains(drawn(screen), "by cgroup"));
 }
 
 LiveScreen lossy_screen() {

@@ -579,6 +579,31 @@ std::vector<std::string> rows_of_top(const TopScreen &screen, int columns) {
     return rows;
 }
 
+TEST_F(Screens, ShowTheProcessesOfTopByCgroup) {
+    TopTable table = test::top_table(5);
+    for (std::size_t i = 0; i < table.processes.size(); ++i) {
+        TopProcess &process = table.processes[i];
+        process.total.flushed = test::members(0, 1000 * (static_cast<int>(i) + 1));
+        process.total.cached = test::members(0, 1);
+        process.total.mm = i + 1;
+        process.names.cgroup = i % 2 == 0 ? "/even.slice" : "/odd.slice";
+    }
+    TopScreen screen(milliseconds(1000), {}, TopSort::Exact);
+    screen.take(table);
+    for (int i = 0; i < 2; ++i)
+        screen.key({Key::Name::Character, U'v'});
+    const std::string text = screen.draw({14, 200}).text();
+    EXPECT_TRUE(contains(text, "by exact, by cgroup")) << text;
+    EXPECT_TRUE(contains(text, "even.slice:  3 processes  36,012 kB  stat hides 12 kB")) << text;
+    EXPECT_TRUE(contains(text, "odd.slice:  2 processes  24,008 kB  stat hides 8 kB")) << text;
+    EXPECT_LT(text.find("even.slice:"), text.find("odd.slice:"));
+    screen.key({Key::Name::Home});
+    EXPECT_FALSE(screen.key({Key::Name::Enter}));
+    EXPECT_TRUE(contains(screen.draw({14, 200}).text(), "a cgroup has no screen of its own"));
+    screen.key({Key::Name::Down});
+    EXPECT_TRUE(screen.key({Key::Name::Enter}));
+}
+
 TEST_F(Screens, ShowTheProcessesOfTopAsATree) {
     TopTable table = test::top_table(5);
     const std::array<int, 5> parents{1, 10'100, 10'100, 10'102, 0};
