@@ -6,6 +6,7 @@
 #include "analyzer_state.h"
 #include "core/process_reading.h"
 #include "core/reading_figures.h"
+#include "fault_cause.h"
 
 namespace rsslag::analysis {
 namespace {
@@ -52,6 +53,18 @@ core::RecentGrowth Analyzer::State::recent_of(const core::MmView &mm) {
     return growth;
 }
 
+namespace {
+
+core::FlushCause cause_of_flush(std::uint16_t flags) {
+    using enum core::FlushCause;
+    if ((flags & (RSSLAG_TEARDOWN | RSSLAG_EXITING)) != 0) return Exit;
+    if ((flags & RSSLAG_EXECVE) != 0) return Exec;
+    if (const auto kernel = in_kernel_mode(flags)) return *kernel ? KernelFault : UserFault;
+    return (flags & RSSLAG_BY_OTHER) != 0 ? Other : None;
+}
+
+}  // namespace
+
 std::vector<core::LoggedFlush> Analyzer::State::flushes_of(const core::MmView &mm) const {
     std::vector<core::LoggedFlush> flushes;
     for (const auto &[update, applied] : flush_log) {
@@ -63,6 +76,7 @@ std::vector<core::LoggedFlush> Analyzer::State::flushes_of(const core::MmView &m
         flush.member = *member;
         flush.pages = applied.pages;
         flush.reason = *applied.reason;
+        flush.cause = cause_of_flush(update.flags);
         flush.comm = ledger.comm_of(update.tid);
         const auto task = std::lower_bound(mm.tasks.begin(), mm.tasks.end(), update.tid,
                                            [](const core::TaskNet &net, int tid) { return net.host_tid < tid; });

@@ -34,6 +34,18 @@ std::string_view name(FlushReason reason) {
     return "fold";
 }
 
+std::string_view name(FlushCause cause) {
+    switch (cause) {
+        case FlushCause::None: return "";
+        case FlushCause::UserFault: return "fault";
+        case FlushCause::KernelFault: return "kernel fault";
+        case FlushCause::Exec: return "exec";
+        case FlushCause::Exit: return "exit";
+        case FlushCause::Other: break;
+    }
+    return "other process";
+}
+
 std::string_view name(State state) {
     switch (state) {
         case State::Running: return "running";

@@ -33,6 +33,18 @@ inline constexpr std::size_t kFlushReasons = 6;
 /// As in JSON: "threshold".
 std::string_view name(FlushReason reason);
 
+/// What the thread did whose update led to a flush or fold, by the flags of the record.
+enum class FlushCause : std::uint8_t {
+    None,         ///< none of these: a system call, mostly
+    UserFault,    ///< a page fault in user mode
+    KernelFault,  ///< a page fault in kernel mode
+    Exec,
+    Exit,
+    Other,  ///< a thread of a process that is not traced
+};
+/// "fault", "kernel fault" and so on; empty for None.
+std::string_view name(FlushCause cause);
+
 /// The changes that one task made to one mm since the attach.
 struct TaskNet {
     /// In rsslag's PID namespace, 0 if not visible there; the same as host_tid if the ledger has no record of the task.

@@ -35,6 +35,7 @@ struct LoggedFlush {
     Member member = Member::File;
     std::optional<Pages> pages;  ///< nullopt: not settled when it was logged
     FlushReason reason = FlushReason::Fold;
+    FlushCause cause = FlushCause::None;
 };
 
 /// One process at one tick. Counts are totals since the attach.

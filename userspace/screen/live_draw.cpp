@@ -303,15 +303,15 @@ class Layout {
     }
 
     void table(int top, int bottom, int columns) {
-        constexpr int kLog = 42;
+        const int log_columns = columns >= 160 ? 56 : 42;
         const bool threads = state_.shown_table() == Table::Threads;
         const bool log = columns >= kSideBySide + 10 && bottom - top >= 6 && (threads || columns >= 160);
-        const int width = log ? columns - kLog - 2 : columns;
+        const int width = log ? columns - log_columns - 2 : columns;
         draw_table(grid_, {top, 0, bottom - top, width}, state_, process_, now_ns_);
         if (!log) return;
         for (int row = top; row < bottom; ++row)
             grid_.fill(row, width, width + 1, glyphs(state_.style.utf8).rule, Look::Faint);
-        draw_flushes(grid_, {top, width + 2, bottom - top, kLog}, state_, process_, now_ns_, std::nullopt);
+        draw_flushes(grid_, {top, width + 2, bottom - top, log_columns}, state_, process_, now_ns_, std::nullopt);
     }
 
     Grid &grid_;
@@ -364,7 +364,9 @@ void draw_flushes(Grid &grid, const Area &area, const LiveState &state, const Pr
     }
     if (!of_tid) grid.put_field(area.row, area.column, end, fitting(counts, area.columns), Look::Bold);
     if (of_tid) grid.put_field(area.row, area.column, end, folds ? "ITS LAST FOLDS" : "ITS LAST FLUSHES", Look::Bold);
-    const std::string last = folds ? "CPU  MEMBER" : fmt::format("{:>4} WHY", state.style.unit);
+    const bool wide = area.columns >= 50;  // with the cause
+    const std::string last =
+        (folds ? "CPU  MEMBER" : fmt::format("{:>4} WHY", state.style.unit)) + (wide ? " CAUSE" : "");
     grid.put_field(area.row + 1, area.column, end, fmt::format("{:>7} {:>7} {:<11} {}", "WHEN", "TID", "COMM", last),
                    Look::Faint);
     int row = area.row + 2;
@@ -376,10 +378,10 @@ void draw_flushes(Grid &grid, const Area &area, const LiveState &state, const Pr
         grid.put_field(row, area.column + 16, area.column + 27, core::printable(flush->comm, state.style.utf8));
         const std::string pages = flush->pages ? column(*flush->pages, tick.page_size, state.style) : "?";
         const std::string why =
-            folds ? fmt::format("{:>3}  {}", flush->cpu, name(flush->member))
+            folds ? fmt::format("{:>3}  {:<6}", flush->cpu, name(flush->member))
                   : fmt::format("{:>4} {}{}", pages, core::name(flush->reason),
                                 flush->member == core::Member::Anon ? "" : fmt::format(" {}", name(flush->member)));
-        grid.put_field(row, area.column + 28, end, why);
+        grid.put_field(row, area.column + 28, end, wide ? fmt::format("{} {}", why, core::name(flush->cause)) : why);
         ++row;
     }
 }
