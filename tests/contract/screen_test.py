@@ -79,7 +79,7 @@ class ScreenTest(TracingTest):
                     pane.key('Escape')
                     pane.until(lambda text: '10 of 101' not in text)
                     pane.type('c')
-                    golden('cpus', 'CPUS' if tick['scheme'] == 'cpu' else 'CPUs do not')
+                    golden('cpus', 'CPUS' if tick['scheme'] == 'cpu' else 'not CPUs')
                     pane.type(' ')
                     golden('pause', 'PAUSED')
                     pane.type(' ')
