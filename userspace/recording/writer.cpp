@@ -83,7 +83,7 @@ std::size_t full_chunk(const Writer::Options &options) {
 }  // namespace
 
 struct Writer::State {
-    State(Files made, const Options &chosen) : options(chosen), files(std::move(made)) {}
+    State(std::optional<Files> made, const Options &chosen) : options(chosen), files(std::move(made)) {}
 
     Options options;
     std::size_t waking_bytes = waking(options);
@@ -92,7 +92,8 @@ struct Writer::State {
     std::condition_variable wake;
     std::deque<std::variant<event::Event, Header>> waiting;  ///< a header starts the next segment
     std::size_t waiting_bytes = 0;
-    event::Gap missed;  ///< events that did not fit into the queue since the last one that did
+    event::Gap missed;           ///< events that did not fit into the queue since the last one that did
+    std::optional<Files> saved;  ///< of save(), until the recorder thread uses them
     Progress progress;
     std::optional<PeakLag> peak;
     bool stop = false;
@@ -102,7 +103,9 @@ struct Writer::State {
     double packed = 1.0 / 16;  ///< bytes of file per queued byte: an estimate until the first write
 
     // Used by the recorder thread only.
-    Files files;
+    std::optional<Files> files;  ///< nullopt: the recording is in memory
+    std::vector<Bytes> memory;
+    std::uint64_t memory_bytes = 0;
     Assembler assembler = new_assembler();
     std::uint64_t records_before = 0;                   ///< in earlier segments
     std::uint64_t packed_bytes = 0, written_bytes = 0;  ///< total given to the assembler; total written
@@ -117,6 +120,7 @@ struct Writer::State {
     void end();
     void run();
     void write_all(const Bytes &bytes);
+    void move_to(Files made);
     void write_event(const event::Event &event);
     void add_left_out();
     void look_at_clocks();
@@ -132,12 +136,17 @@ core::Result<Writer> Writer::create(const std::string &path, const Options &opti
     return Writer(std::make_unique<State>(std::move(*files), options));
 }
 
+Writer Writer::in_memory(Options options) {
+    options.max_bytes.reset();
+    return Writer(std::make_unique<State>(std::nullopt, options));
+}
+
 Writer::Writer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Writer::Writer(Writer &&) noexcept = default;
 
 Writer::~Writer() {
     if (!state_) return;
-    if (!state_->began) state_->files.remove();
+    if (!state_->began && state_->files) state_->files->remove();
     [[maybe_unused]] const core::Status done = finish();
 }
 
@@ -181,6 +190,17 @@ void Writer::next(Header header) {
     state.report_missed();
     state.waiting.emplace_back(std::move(header));
     state.next_begins();
+}
+
+core::Status Writer::save(const std::string &path) {
+    auto files = Files::create(path, state_->options);
+    if (!files) return files.error();
+    {
+        const std::lock_guard lock(state_->mutex);
+        state_->saved.emplace(std::move(*files));
+    }
+    state_->wake.notify_one();
+    return core::success();
 }
 
 void Writer::State::next_begins() {
@@ -228,10 +248,22 @@ Assembler Writer::State::new_assembler() {
 }
 
 void Writer::State::write_all(const Bytes &bytes) {
-    if (err == 0) err = files.write(bytes);
+    if (files) {
+        if (err == 0) err = files->write(bytes);
+    } else {
+        memory.push_back(bytes);
+        memory_bytes += bytes.size();
+    }
     written_bytes += bytes.size();
     const std::lock_guard lock(mutex);
     if (packed_bytes > 0) packed = static_cast<double>(written_bytes) / static_cast<double>(packed_bytes);
+}
+
+void Writer::State::move_to(Files made) {
+    files.emplace(std::move(made));
+    for (const Bytes &each : std::exchange(memory, {}))
+        if (err == 0) err = files->write(each);
+    memory_bytes = 0;
 }
 
 void Writer::State::begin(const Header &header) {
@@ -242,7 +274,7 @@ void Writer::State::begin(const Header &header) {
 void Writer::State::end() {
     add_left_out();
     assembler.end(peak);
-    if (err == 0) err = files.end();
+    if (err == 0 && files) err = files->end();
 }
 
 void Writer::State::add_left_out() {
@@ -273,7 +305,7 @@ void Writer::State::look_at_clocks() {
         opened = now;
     }
     if (now - synced >= options.sync) {
-        if (const int failed = files.sync(); err == 0) err = failed;
+        if (const int failed = files ? files->sync() : 0; err == 0) err = failed;
         synced = now;
     }
 }
@@ -292,9 +324,9 @@ void Writer::State::report_progress(bool last) {
     const std::lock_guard lock(mutex);
     progress.ended = last;
     progress.records = records_before + assembler.records();
-    progress.bytes = files.kept();
+    progress.bytes = files ? files->kept() : memory_bytes;
     if (err == 0 || progress.failed) return;
-    progress.failed = Error{Kind::Io, fmt::format("cannot write {}: {}", files.path(), std::strerror(err)), err,
+    progress.failed = Error{Kind::Io, fmt::format("cannot write {}: {}", files->path(), std::strerror(err)), err,
                             "use rsslag replay or report to read the part that was written"};
     waiting.clear();
 }
@@ -303,14 +335,17 @@ void Writer::State::run() {
     constexpr std::chrono::milliseconds kLook{200};
     for (;;) {
         std::deque<std::variant<event::Event, Header>> some;
+        std::optional<Files> made;
         bool last = false;
         {
             std::unique_lock lock(mutex);
-            wake.wait_for(lock, kLook, [this] { return stop || waiting_bytes > waking_bytes; });
+            wake.wait_for(lock, kLook, [this] { return stop || saved || waiting_bytes > waking_bytes; });
             some.swap(waiting);
             waiting_bytes = 0;
             last = stop;
+            made = std::exchange(saved, std::nullopt);
         }
+        if (made) move_to(std::move(*made));
         for (const auto &each : some) {
             if (err != 0) break;
             if (const auto *const event = std::get_if<event::Event>(&each)) {
@@ -328,7 +363,7 @@ void Writer::State::run() {
 
 void Writer::State::next(const Header &header) {
     end();
-    if (err == 0) err = files.next();
+    if (err == 0) err = files->next();
     if (err != 0) return;
     records_before += assembler.records();
     assembler = new_assembler();

@@ -40,6 +40,8 @@ class Writer {
 
     /// Creates the file with mode 0600. Kind::BadInput if it exists or cannot be created.
     static core::Result<Writer> create(const std::string &path, const Options &options);
+    /// A recording in memory, which save() may write to a file later. It has no segments.
+    static Writer in_memory(Options options);
     /// Ends the recording. Removes the file if begin() was never called.
     ~Writer();
     Writer(Writer &&) noexcept;
@@ -50,10 +52,13 @@ class Writer {
     void put(event::Event event);
     /// Starts the next segment, for all later events. Never waits.
     void next(Header header);
+    /// Creates the file of a recording in memory. All that is in memory is written to it, and the rest of the
+    /// recording. Errors as create().
+    core::Status save(const std::string &path);
 
     struct Progress {
         std::uint64_t records = 0;       ///< written; includes deleted segments
-        std::uint64_t bytes = 0;         ///< in all existing files
+        std::uint64_t bytes = 0;         ///< in all existing files, or in memory
         std::uint64_t records_lost = 0;  ///< records and events dropped since the queue was full
         std::uint64_t events_lost = 0;
         bool full = false;                  ///< the segment is large enough, so that the caller should call next()

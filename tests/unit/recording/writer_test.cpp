@@ -108,6 +108,38 @@ TEST_F(WriterTest, RefusesADirectoryAndWhatIsNoFileAlsoWithForce) {
     EXPECT_FALSE(Writer::create((directory_ / "none" / "trace").string(), force));
 }
 
+TEST_F(WriterTest, KeepsARecordingInMemoryUntilItIsSaved) {
+    const auto records = test::storm(0, 50'000, 1);
+    Writer writer = Writer::in_memory({});
+    writer.begin(test::header());
+    // More than a chunk: some of it is packed already.
+    for (int i = 0; i < 3; ++i)
+        writer.put(event::Records{0, records});
+    EXPECT_FALSE(std::filesystem::exists(path_));
+    ASSERT_TRUE(writer.save(path_));
+    writer.put(event::Records{0, records});
+    EXPECT_TRUE(writer.finish());
+    EXPECT_EQ(writer.progress().records, 200'000U);
+    EXPECT_EQ(writer.progress().bytes, std::filesystem::file_size(path_));
+    const test::Reported reported = test::read_all(written());
+    EXPECT_TRUE(reported.complete);
+    EXPECT_EQ(reported.records.size(), 4 * records.size());
+}
+
+TEST_F(WriterTest, LeavesNothingOfARecordingThatIsNotSaved) {
+    std::ofstream(path_) << "mine";
+    {
+        Writer writer = Writer::in_memory({});
+        writer.begin(test::header());
+        writer.put(event::Records{0, test::storm(0, 1'000, 1)});
+        const core::Status refused = writer.save(path_);
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().kind, core::Kind::BadInput);
+    }
+    EXPECT_EQ(written(), "mine");
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_), {}), 1);
+}
+
 TEST_F(WriterTest, CountsWhatDoesNotFitAndRecordsTheNumber) {
     constexpr std::size_t kSome = 1'000;
     // More than the queue ever holds.
