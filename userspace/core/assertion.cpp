@@ -52,8 +52,9 @@ Units units_of(Unit unit) {
 /// Reads token by token. Each token includes the blanks after it.
 class Parser {
   public:
-    Parser(std::string_view text, const std::vector<AssertedFigure> &figures, std::string_view example)
-        : text_(text), figures_(figures), example_(example) {}
+    Parser(std::string_view text, const std::vector<AssertedFigure> &figures, std::string_view example,
+           std::string_view option)
+        : text_(text), figures_(figures), example_(example), option_(option) {}
 
     Result<std::vector<Assertion>> all() {
         std::vector<Assertion> all;
@@ -126,7 +127,7 @@ class Parser {
 
     Error refused(std::size_t at, std::string_view why) const {
         return {Kind::BadInput,
-                fmt::format("cannot parse --assert '{}' at position {}: {}", printable(text_), at + 1, why), 0,
+                fmt::format("cannot parse {} '{}' at position {}: {}", option_, printable(text_), at + 1, why), 0,
                 fmt::format("write it like {}", example_)};
     }
 
@@ -141,7 +142,7 @@ class Parser {
 
     std::string_view text_;
     const std::vector<AssertedFigure> &figures_;
-    std::string_view example_;
+    std::string_view example_, option_;
     std::size_t at_ = 0;
 };
 
@@ -226,8 +227,8 @@ double Assertion::compared(Kilobytes now, Kilobytes before) const {
 }
 
 Result<std::vector<Assertion>> parse_assertions(std::string_view text, const std::vector<AssertedFigure> &figures,
-                                                std::string_view example) {
-    return Parser(text, figures, example).all();
+                                                std::string_view example, std::string_view option) {
+    return Parser(text, figures, example, option).all();
 }
 
 }  // namespace rsslag::core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// "peak_lag<1MiB and lost==0", "rss.growth<=5%": the value of --assert, for all commands. Pure.
+// "peak_lag<1MiB and lost==0", "rss.growth<=5%": the value of --assert, for all commands, and of --save-when. Pure.
 #pragma once
 
 #include <cstdint>
@@ -59,8 +59,8 @@ std::string_view unit_name(AssertedFigure::Unit unit);
 /// Parses "COMPARISON { and COMPARISON }". A COMPARISON is NAME[.growth] < | <= | > | >= | == NUMBER [UNIT], with or
 /// without blanks. Sizes have the units B, kB (or KiB), MiB, GiB, and % with .growth; times have ms, s, m, h. 0 needs
 /// no unit, figures that are shares need none, counts have none. Kind::BadInput with the position of the error, counted
-/// from 1, and with `example` in the remedy.
+/// from 1, and with `example` in the remedy. `option`: whose value it is.
 Result<std::vector<Assertion>> parse_assertions(std::string_view text, const std::vector<AssertedFigure> &figures,
-                                                std::string_view example);
+                                                std::string_view example, std::string_view option = "--assert");
 
 }  // namespace rsslag::core
