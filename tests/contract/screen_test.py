@@ -113,9 +113,9 @@ class ScreenTest(TracingTest):
             pane.rsslag('live', '-p', held.pid, '--interval', '100ms')
             pane.until('r record')
 
-            def begun():
-                pane.type('r')
-                text = pane.until(lambda text: 'recording from here' in text and 'REC  live' in text)
+            def begun(*said, keys='rr'):
+                pane.type(keys)
+                text = pane.until(lambda text: all(each in text for each in said or ('recording from here',)) and 'REC  live' in text)
                 name = re.search(r'rsslag-\d+-\d{8}T\d{6}\.rsslag', text)[0]
                 self.assertTrue(name.startswith(f'rsslag-{held.pid}-'))
                 file = os.path.join(directory, name)
@@ -130,11 +130,11 @@ class ScreenTest(TracingTest):
             self.assert_replays(first)
             if os.geteuid() == 0:  # without its capabilities root is an ordinary user
                 os.chown(directory, NOBODY, NOBODY)
-                pane.type('r')
+                pane.type('rr')
                 pane.until(lambda text: re.search(r'cannot create \S+: Permission denied', text))
                 os.chown(directory, 0, 0)
             wait_until(lambda: time.strftime('%Y%m%dT%H%M%S') not in first)
-            second = begun()
+            second = begun('which begins', ' s before', keys='rl')
             pane.type('q')
             pane.until(f'B in {os.path.basename(second)}')
             self.assert_replays(second)

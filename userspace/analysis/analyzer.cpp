@@ -344,6 +344,10 @@ std::size_t Analyzer::waiting_bytes() const {
     return state_->order.waiting_bytes() + state_->mapping_bytes;
 }
 
+std::size_t Analyzer::size() const {
+    return state_->ledger.size();
+}
+
 std::vector<core::GroupView> Analyzer::groups() const {
     return state_->ledger.groups();
 }

@@ -28,7 +28,7 @@ Run add_live(CLI::App &app, const Common &common) {
     add_stack_options(*live, *options);
     add_claim_options(*live, *claims);
     return [options, claims, &common] {
-        options->sampled = claims->typed.empty();
+        options->sampled = claims->typed.empty() && options->typed.save_when.empty();
         return run_trace(common, *options, *claims);
     };
 }

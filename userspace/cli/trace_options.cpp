@@ -1,103 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "trace_options.h"
 
-#include <cstdint>
-
 #include "commands.h"
-#include "core/duration.h"
-#include "core/size.h"
-#include "terminal/screen.h"
 
 namespace rsslag::cli {
-namespace {
-
-using core::Error;
-using core::Kind;
-using core::Status;
-
-Status parse_limit(session::TraceOptions &options) {
-    if (options.typed.max_size.empty()) return core::success();
-    if (options.recording.empty() && options.format != session::Format::Screen &&
-        options.format != session::Format::Progress)
-        return Error{Kind::BadInput, "--max-size requires a recording", 0, "add --record FILE"};
-    const auto most = core::parse_size("--max-size", options.typed.max_size, std::uint64_t{256} << 10,
-                                       std::uint64_t{1} << 50, "use at least 256K");
-    if (!most) return most.error();
-    options.max_bytes = *most;
-    return core::success();
-}
-
-Status parse_buffers(session::TraceOptions &options) {
-    const std::string &ring = options.typed.ring, &memory = options.typed.memory;
-    if (!ring.empty() && !memory.empty())
-        return Error{Kind::BadInput, "--ring and --memory cannot be combined", 0, "remove one of them"};
-    if (!ring.empty()) {
-        const auto size = core::parse_size("--ring", ring, 4096, std::uint64_t{1} << 30, "use 4K to 1024M");
-        if (!size) return size.error();
-        options.ring_bytes = *size;
-    }
-    if (!memory.empty()) {
-        const auto size =
-            core::parse_size("--memory", memory, std::uint64_t{1} << 20, std::uint64_t{1} << 36, "use 1M to 64G");
-        if (!size) return size.error();
-        options.memory_bytes = *size;
-    }
-    const auto stack = core::parse_size("--stack-bytes", options.typed.stack_bytes, 1024, 32768, "use 1K to 32K");
-    if (!stack) return stack.error();
-    options.samples.stack_bytes = static_cast<std::uint32_t>(*stack - *stack % (*stack > 4096 ? 4096 : 8));
-    return core::success();
-}
-
-Status parse_rest(session::TraceOptions &options) {
-    if (Status sized = parse_buffers(options); !sized) return sized;
-    if (Status limited = parse_limit(options); !limited) return limited;
-    const auto sync = core::parse_interval(options.typed.sync);
-    if (!sync) return sync.error();
-    options.sync = *sync;
-    if (Status sampled = session::parse_stacks(options); !sampled) return sampled;
-    if (options.events && options.mode == "counts") {
-        return Error{Kind::BadInput, "--events requires records, and --mode counts has none", 0,
-                     "remove --events or --mode counts"};
-    }
-    return core::success();
-}
-
-}  // namespace
-
-Status parse(session::TraceOptions &options) {
-    if (options.typed.history != "0") {
-        const auto history = core::parse_duration(options.typed.history);
-        if (!history) return history.error();
-        options.history = *history;
-    }
-    const auto interval = core::parse_interval(options.typed.interval);
-    if (!interval) return interval.error();
-    options.interval = *interval;
-    if (!options.typed.duration.empty()) {
-        const auto duration = core::parse_duration(options.typed.duration);
-        if (!duration) return duration.error();
-        options.duration = *duration;
-    }
-    const std::string &format = options.typed.format;
-    const bool screen = format.empty() && !options.events && terminal::Screen::possible();
-    if (options.format == session::Format::Progress || options.format == session::Format::Silent) {
-        options.threads = {core::ThreadChoice::Which::All, 0};
-        return parse_rest(options);
-    }
-    options.format = format == "csv"     ? session::Format::Csv
-                     : format == "jsonl" ? session::Format::Jsonl
-                     : screen            ? session::Format::Screen
-                                         : session::Format::Lines;
-    // Figures of JSON add up only with all threads; text for people is one line per tick.
-    const std::string fallback = options.format == session::Format::Jsonl ? "all" : "none";
-    if (!options.typed.stacks.empty() && options.recording.empty() && !screen)
-        return Error{Kind::BadInput, "--stacks requires the screen or --record", 0, "add --record FILE"};
-    const auto threads = parse_threads(options.typed.threads.empty() ? fallback : options.typed.threads);
-    if (!threads) return threads.error();
-    options.threads = *threads;
-    return parse_rest(options);
-}
-
 void add_buffer_options(CLI::App &command, session::TraceOptions &options) {
     command.add_option("--ring", options.typed.ring, "Size of each ring buffer: 512K, 8M; by default 2M or less");
     command.add_option("--memory", options.typed.memory, "Limit of all ring and update buffers; by default 64M");
@@ -144,6 +50,15 @@ void add_trace_options(CLI::App &command, session::TraceOptions &options) {
         "--max-size", options.typed.max_size,
         "Limit a recording to its newest part: 64M, 1G. FILE is the newest segment, FILE.0000, FILE.0001 … "
         "are older segments");
+    command.add_option(
+        "--keep", options.typed.keep,
+        "Keep this last part of the trace in memory, so that r on the screen or --save-when can save it");
+    CLI::Option *const save_when =
+        command.add_option("--save-when", options.typed.save_when,
+                           "Save what is kept, and what follows, when this becomes true of a process: 'rss>2GiB'");
+    command.add_option("--save-limit", options.save_limit, "With --save-when: how many recordings to save")
+        ->capture_default_str()
+        ->needs(save_when);
     command.add_flag("--force", options.force, "Let a recording replace an existing file");
     command.add_flag("--as-root", options.as_root, "With -- CMD under sudo: run CMD as root");
 }

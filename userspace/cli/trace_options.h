@@ -6,15 +6,11 @@
 
 #include <CLI/CLI.hpp>
 
-#include "core/result.h"
 #include "session/trace_options.h"
 
 namespace rsslag::cli {
 
-/// Checks `options.typed` and sets the other fields from it, without a query of the kernel. Kind::BadInput if an option
-/// is invalid.
-core::Status parse(session::TraceOptions &options);
-
+using session::parse;
 using session::parse_threads;
 
 /// --ring and --memory.

@@ -58,6 +58,12 @@ void take_history(Process &process, std::size_t most) {
     forget_ended(process);
 }
 
+/// "60 s", "5 min".
+std::string span_text(std::chrono::milliseconds span) {
+    const auto seconds = std::chrono::round<std::chrono::seconds>(span).count();
+    return seconds > 60 && seconds % 60 == 0 ? fmt::format("{} min", seconds / 60) : fmt::format("{} s", seconds);
+}
+
 }  // namespace
 
 core::Pages shown(const core::Members &members, ShownMember member) {
@@ -381,8 +387,13 @@ std::optional<Intent> LiveState::character(char32_t key) {
             }
             return WalkNow{pid};
         case U'r':
-            if (!facts.below) return Record{pid};
-            notice = fmt::format("cannot record from here: use rsslag live {}", pid);
+            if (facts.below) {
+                notice = fmt::format("cannot record from here: use rsslag live {}", pid);
+                break;
+            }
+            if (recording || facts.kept.count() == 0) return Record{pid};
+            asks_from_when = true;
+            notice = fmt::format("record: r from now on, l also the last {}, Esc not at all", span_text(facts.kept));
             break;
         case U'g': growth = !growth || stacks.shown, one = stacks.shown = false; break;
         case U'x': stacks.shown = !stacks.shown, growth = false; break;
@@ -424,6 +435,10 @@ std::optional<Intent> LiveScreen::key(const Key &pressed) {
         return std::nullopt;
     }
     const Key key = known_key(pressed);
+    if (std::exchange(state.asks_from_when, false)) {
+        if (key.character == U'r' || key.character == U'l') return Record{state.pid, key.character == U'l'};
+        if (key.name == Key::Name::Escape) return std::nullopt;
+    }
     if (!(key.name == Key::Name::Character && key.character == U'q')) state.asked_to_quit = false;
     if (const ReplayKey handled = replay_key(state, key); handled.taken) return handled.intent;
     if (state.cursor_key(key)) return std::nullopt;

@@ -219,6 +219,7 @@ struct LiveState {
     std::string filter;
     bool filtering = false;
     bool asked_to_quit = false;
+    bool asks_from_when = false;  ///< the next key says from when on to record
 
     const Process *shown_process() const;
     /// Whether the list of processes is shown.

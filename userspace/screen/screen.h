@@ -75,7 +75,8 @@ struct TypeToCommand {};  ///< later keys are input of CMD
 struct Copy {};           ///< copies the selected row to the clipboard of the terminal
 /// Starts a recording, or ends the one in progress.
 struct Record {
-    int pid = 0;  ///< the process on the screen
+    int pid = 0;        ///< the process on the screen
+    bool past = false;  ///< with what was kept of the past
 };
 /// A command to a replay. A step is one tick; NextFlush, NextLoss and Peak pause at their target.
 struct Play {
@@ -122,6 +123,7 @@ struct ScreenFacts {
     bool no_match = false;                              ///< no process matched at the start
     std::uint32_t sample_period = 0;                    ///< pages to a sample of stacks; 0: there are none
     std::uint64_t history_ns = 600'000'000'000;         ///< how long ticks are kept, to show earlier moments; 0: not
+    std::chrono::milliseconds kept{};                   ///< what the key r can record of the past; 0: nothing
     std::size_t history_bytes = std::size_t{64} << 20;  ///< what these ticks may take, about
     bool below = false;                                 ///< opened from the list of processes: Esc returns there
     std::optional<Playback> playback;                   ///< set if a recording is replayed

@@ -33,7 +33,8 @@ Status Session::open() {
     chosen.follow = options_.follow;
     chosen.counting = options_.mode == "counts";
     chosen.walk = !options_.no_walk;
-    const bool recorded = recording_.has_value() || writer_.on_screen();  // on the screen a key starts a recording
+    // On the screen a key starts a recording.
+    const bool recorded = recording_.has_value() || writer_.on_screen() || !options_.save_when.empty();
     chosen.names = recorded && !options_.no_names;
     chosen.samples = options_.samples;
     chosen.samples.ring_bytes = std::max(chosen.samples.ring_bytes, options_.ring_bytes);
@@ -44,16 +45,17 @@ Status Session::open() {
     chosen.observer = &writer_;
     if (writer_.on_screen() && options_.samples.period > 0) {
         stacks_.emplace(options_.samples.period);
-        chosen.observer = &both_.emplace(writer_, *stacks_);
+        chosen.observer = &with_stacks_.emplace(writer_, *stacks_);
     }
+    if (!options_.save_when.empty())
+        chosen.observer = &with_condition_.emplace(*chosen.observer, save_when_.emplace(options_.save_when));
     auto tracer = tracer::Tracer::open(chosen);
     if (!tracer) return tracer.error();
     tracer_.emplace(std::move(*tracer));
     if (stacks_) stacks_->begin(tracer_->start_ns());
     writer_.begin_queue();
-    if (recording_) {
-        tracer_->record(std::move(*std::exchange(recording_, std::nullopt)), header());
-    }
+    if (recording_) present_ = &tracer_->record(std::move(*std::exchange(recording_, std::nullopt)), header());
+    keep_last();
     for (const std::string &hook : tracer_->missing())
         spdlog::info("tracing continues without {}", hook);
     return core::success();
@@ -62,6 +64,7 @@ Status Session::open() {
 Status Session::head(bool no_match) {
     screen::ScreenFacts facts = screen_facts(tracer_->facts(), interval_, !options_.no_walk, false);
     facts.history_ns = static_cast<std::uint64_t>(options_.history.count()) * 1'000'000;
+    facts.kept = options_.keep;
     facts.no_match = no_match;
     facts.sample_period = options_.samples.period;
     Status written = writer_.head(std::move(facts));
@@ -134,9 +137,9 @@ Status Session::summary() {
     const recording::PeakLag peak = analysis::peak_of(summary);
     Status written = writer_.summary(std::move(summary));
     // First the recording: the output's reader may not read any more.
-    const Status recorded = finish_recording(peak);
+    const Status recorded = finish_recordings(peak);
     if (written) written = writer_.finish([this] { return stop_.stop_requested(); });
-    report_recording(recorded.ok());
+    report_recordings();
     return written ? recorded : written;
 }
 
@@ -152,7 +155,7 @@ bool Session::handle_intents(Clock::time_point &next) {
             interval_ = interval->interval;
             next = std::min(next, Clock::now() + interval_);
         }
-        if (const auto *const record = std::get_if<screen::Record>(&intent)) record_or_end(record->pid);
+        if (const auto *const record = std::get_if<screen::Record>(&intent)) record_or_end(*record);
     }
     return false;
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -11,7 +13,9 @@
 #include "core/result.h"
 #include "recording/header.h"
 #include "recording/writer.h"
+#include "session/keeper.h"
 #include "session/live_stacks.h"
+#include "session/save_when.h"
 #include "session/tick_writer.h"
 #include "session/trace_options.h"
 #include "system/signals.h"
@@ -28,7 +32,7 @@ system::TargetArguments patterns_of(const system::TargetArguments &arguments);
 inline constexpr const char *kWaitsForFirst = "no process matches yet; waiting for one";
 inline constexpr const char *kWaitsForNext = "all matching processes have ended; waiting for the next one";
 
-/// One trace from its start to its end, and its recording, if any.
+/// One trace from its start to its end, and its recordings, if any.
 class Session {
   public:
     Session(const TraceOptions &options, TickWriter &writer, system::StopSignals &stop)
@@ -80,16 +84,22 @@ class Session {
     void report_wait();
     core::Status find_owner();
     recording::Header header() const;
-    void record_or_end(int pid);
-    void record_from_here(const std::string &file);
+    void record_or_end(const screen::Record &record);
+    void record_by_key(const screen::Record &record);
+    recording::Writer::Options later_options() const;
+    void keep_last();
+    core::Result<Keeper::Taken> save_kept(const std::string &file);
+    void look_at_kept();
+    void look_at_condition();
+    void save(const std::string &reason);
+    void end(recording::Writer &writer, const std::string &file);
     void notify(std::string notice);
     void show_recording();
     void look_at_ending();
     core::Status look_at_recording();
     void show_progress(const recording::Writer::Progress &progress, bool last);
-    recording::Writer *last_recording();
-    core::Status finish_recording(const std::optional<recording::PeakLag> &peak);
-    void report_recording(bool done);
+    core::Status finish_recordings(const std::optional<recording::PeakLag> &peak);
+    void report_recordings();
     std::chrono::milliseconds pause(std::chrono::steady_clock::time_point begin,
                                     std::chrono::steady_clock::time_point next) const;
 
@@ -98,13 +108,29 @@ class Session {
     system::StopSignals &stop_;
     recording::Writer::Options file_options_;
     std::optional<core::Error> cannot_record_;    ///< why the key r cannot start a recording
-    std::string file_;                            ///< of the present or last recording
+    std::string file_;                            ///< of `present_`
     bool by_key_ = false;                         ///< the key r started it
     std::optional<recording::Writer> recording_;  ///< until it is passed to the tracer
-    std::optional<recording::Writer> ending_;     ///< ended by the key r, not completely written yet
+    recording::Writer *present_ = nullptr;        ///< what --record or the key r records
+    struct Ending {
+        recording::Writer writer;
+        std::string file;
+    };
+    std::deque<Ending> ending_;  ///< ended, not completely written yet
+    std::optional<Keeper> keeper_;
+    std::optional<SaveWhen> save_when_;
+    struct Saving {
+        recording::Writer *writer;
+        std::string file;
+        std::chrono::steady_clock::time_point since, held;  ///< held: the condition held then
+    };
+    std::optional<Saving> saving_;     ///< started by the condition
+    bool condition_was_false_ = true;  ///< since the last time that it held
+    std::uint64_t saved_ = 0;
+    std::vector<std::string> last_lines_;  ///< about recordings, for the end
     std::vector<std::string> command_line_;
     std::optional<LiveStacks> stacks_;  ///< on a screen, if stacks are sampled
-    std::optional<analysis::Tee> both_;
+    std::optional<analysis::Tee> with_stacks_, with_condition_;
     std::optional<tracer::Tracer> tracer_;
     std::function<void(terminal::Screen *)> idle_;
     std::function<bool()> ended_;

@@ -5,8 +5,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -31,13 +33,13 @@ std::string host_name() {
     return uname(&name) == 0 ? name.nodename : "";
 }
 
-/// A file name in the current directory with the local time.
-std::string name_of_recording(int pid) {
+/// A file name with the local time.
+std::string name_of_recording(std::string_view begin, std::string_view end) {
     const std::time_t now = std::time(nullptr);
     std::tm local{};
     localtime_r(&now, &local);
-    return fmt::format("rsslag-{}-{:04}{:02}{:02}T{:02}{:02}{:02}.rsslag", pid, local.tm_year + 1900, local.tm_mon + 1,
-                       local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
+    return fmt::format("{}-{:04}{:02}{:02}T{:02}{:02}{:02}{}", begin, local.tm_year + 1900, local.tm_mon + 1,
+                       local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec, end);
 }
 
 /// In MiB, or in kB if it would round to 0.0 MiB.
@@ -51,6 +53,13 @@ std::string written(const recording::Writer::Progress &progress, const std::stri
     return fmt::format("{} events, {} in {}", progress.records, size_text(progress.bytes), file);
 }
 
+/// "which begins 1:02.3 before": how far back it goes.
+std::string past_text(const Keeper::Taken &kept) {
+    const auto ago = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - kept.since).count();
+    return fmt::format("which begins {} min {} s before{}", ago / 60, ago % 60,
+                       kept.dropped ? ", as more would take too much memory" : "");
+}
+
 }  // namespace
 
 Status Session::prepare_recording(const std::vector<std::string> &command) {
@@ -61,12 +70,12 @@ Status Session::prepare_recording(const std::vector<std::string> &command) {
     chosen.force = options_.force;
     chosen.sync = options_.sync;
     chosen.max_bytes = options_.max_bytes;
-    Status owned = writer_.on_screen() || !options_.recording.empty() ? find_owner() : core::success();
-    if (options_.recording.empty()) {
-        if (!owned) cannot_record_ = owned.error();
-        return core::success();
-    }
-    if (!owned) return owned;
+    const bool saves = !options_.save_when.empty();
+    Status owned = writer_.on_screen() || !options_.recording.empty() || saves ? find_owner() : core::success();
+    if (!owned && !options_.recording.empty()) return owned;
+    if (!owned) cannot_record_ = owned.error();
+    const bool only_saves = saves && options_.format == Format::Progress;
+    if (options_.recording.empty() || only_saves) return owned || !saves ? core::success() : owned;
     auto writer = recording::Writer::create(options_.recording, chosen);
     if (!writer) return writer.error();
     recording_.emplace(std::move(*writer));
@@ -76,7 +85,7 @@ Status Session::prepare_recording(const std::vector<std::string> &command) {
 
 /// Files that are created or renamed later: by then rsslag has no capability to give them to their owner.
 Status Session::find_owner() {
-    const bool created_later = options_.max_bytes || options_.recording.empty();
+    const bool created_later = options_.max_bytes || options_.recording.empty() || !options_.save_when.empty();
     const auto ids = system::ids_to_write(options_.recording.empty() ? "./recording" : options_.recording);
     if (!ids) return ids.error();
     if (*ids && (created_later || options_.force)) {
@@ -116,65 +125,156 @@ void Session::notify(std::string notice) {
 
 void Session::show_recording() {
     if (writer_.screen() == nullptr) return;
-    writer_.screen()->post([on = tracer_->recording() != nullptr](terminal::Shown &shown) {
+    writer_.screen()->post([on = present_ != nullptr](terminal::Shown &shown) {
         if (shown.live) shown.live->record(on);
     });
 }
 
 /// The key r. It does not end a recording that was started with the trace.
-void Session::record_or_end(int pid) {
-    if (tracer_->recording() != nullptr && !by_key_) {
+void Session::record_or_end(const screen::Record &record) {
+    if (present_ != nullptr && !by_key_) {
         notify(fmt::format("the whole trace is being recorded in {}", file_));
-    } else if (tracer_->recording() != nullptr) {
-        if (auto ended = tracer_->end_recording()) ending_.emplace(std::move(*ended));
-    } else if (ending_) {
-        notify(fmt::format("{} is still being written", file_));
+    } else if (present_ != nullptr) {
+        end(*std::exchange(present_, nullptr), file_);
     } else if (cannot_record_) {
         notify(cannot_record_->what);
     } else {
-        record_from_here(name_of_recording(pid));
+        record_by_key(record);
     }
     show_recording();
 }
 
-void Session::record_from_here(const std::string &file) {
+void Session::record_by_key(const screen::Record &record) {
+    const std::string file = name_of_recording(fmt::format("rsslag-{}", record.pid), ".rsslag");
+    if (record.past) {
+        const auto kept = save_kept(file);
+        if (!kept) return notify(kept.error().what);
+        present_ = kept->writer;
+        notify(fmt::format("recording in {}, {}; r ends it", file, past_text(*kept)));
+    } else {
+        auto writer = recording::Writer::create(file, later_options());
+        if (!writer) return notify(writer.error().what);
+        present_ = &tracer_->record(std::move(*writer), header());
+        notify(fmt::format("recording from here in {}; r ends it", file));
+    }
+    by_key_ = true;
+    file_ = file;
+}
+
+/// Of a file that is created while the trace is running.
+recording::Writer::Options Session::later_options() const {
     recording::Writer::Options chosen = file_options_;
     chosen.force = false;
     chosen.as_owner = chosen.owner.has_value();
-    auto writer = recording::Writer::create(file, chosen);
-    if (!writer) return notify(writer.error().what);
-    by_key_ = true;
-    file_ = file;
-    tracer_->record(std::move(*writer), header());
-    notify(fmt::format("recording from here in {}; r ends it", file));
+    return chosen;
 }
 
-/// Finishes a recording that the key r has ended, once it is completely written.
+/// Starts to keep the last part of the trace, if a key or the condition can save it later.
+void Session::keep_last() {
+    constexpr std::uint64_t kMost = std::uint64_t{64} << 20;
+    if (options_.keep.count() == 0 || cannot_record_) return;
+    keeper_.emplace(Keeper::Hooks{[this]() -> recording::Writer & {
+                                      return tracer_->record(recording::Writer::in_memory(later_options()), header());
+                                  },
+                                  [this](recording::Writer &writer) { std::ignore = tracer_->end_recording(writer); },
+                                  [](const recording::Writer &writer) { return writer.progress().bytes; }},
+                    options_.keep, kMost);
+    keeper_->look(Clock::now());
+    if (options_.format == Format::Progress)
+        notify(fmt::format("keeping the last {} s; saved when {}",
+                           std::chrono::round<std::chrono::seconds>(options_.keep).count(), options_.typed.save_when));
+}
+
+/// A recording starts with the counters of all processes, and each tick contains those of all threads. So without
+/// --keep nothing is kept of very many.
+void Session::look_at_kept() {
+    constexpr std::size_t kMost = 1000;
+    if (!keeper_) return;
+    if (options_.typed.keep.empty() && options_.save_when.empty() && tracer_->size() > kMost)
+        keeper_->clear();
+    else
+        keeper_->look(Clock::now());
+}
+
+/// Writes what is kept to this file. The recording goes on there.
+core::Result<Keeper::Taken> Session::save_kept(const std::string &file) {
+    const auto taken = keeper_ ? keeper_->take(Clock::now()) : std::nullopt;
+    if (!taken) return core::Error{core::Kind::BadInput, "nothing was kept: --keep 1m keeps the last minute", 0, ""};
+    if (Status saved = taken->writer->save(file); !saved) {
+        std::ignore = tracer_->end_recording(*taken->writer);
+        return saved.error();
+    }
+    return *taken;
+}
+
+/// Saves what is kept when the condition becomes true, and what follows until some time after it has become false.
+void Session::look_at_condition() {
+    constexpr std::chrono::seconds kAfter{10};
+    if (!save_when_) return;
+    const auto now = Clock::now();
+    const bool holds = save_when_->holds();
+    if (saving_) {
+        if (holds) saving_->held = now;
+        if (now - saving_->held < kAfter && now - saving_->since < std::max<milliseconds>(options_.keep, kAfter))
+            return;
+        const Saving ended = *std::exchange(saving_, std::nullopt);
+        end(*ended.writer, ended.file);
+    } else if (holds && condition_was_false_ && saved_ < options_.save_limit) {
+        save(save_when_->reason());
+    }
+    condition_was_false_ = !holds;
+}
+
+void Session::save(const std::string &reason) {
+    const std::string &base = options_.recording;
+    const std::size_t dot = std::min(base.rfind('.'), base.size());
+    const bool named = options_.format == Format::Progress;
+    const std::string file = named ? name_of_recording(base.substr(0, dot), base.substr(dot))
+                                   : name_of_recording(fmt::format("rsslag-{}", save_when_->pid()), ".rsslag");
+    const auto kept = save_kept(file);
+    if (!kept) {
+        recording_failed_ = true;
+        return notify(fmt::format("{}: {}", reason, kept.error().what));
+    }
+    ++saved_;
+    saving_.emplace(Saving{kept->writer, file, Clock::now(), Clock::now()});
+    const char *const last = saved_ == options_.save_limit ? "; it is the last one (--save-limit)" : "";
+    notify(fmt::format("{}: saved in {}, {}{}", reason, file, past_text(*kept), last));
+}
+
+void Session::end(recording::Writer &writer, const std::string &file) {
+    ending_.push_back({tracer_->end_recording(writer), file});
+}
+
+/// Finishes the recordings that have ended and are completely written.
 void Session::look_at_ending() {
-    if (!ending_ || !ending_->progress().ended) return;
-    const Status done = ending_->finish();
-    notify(done ? written(ending_->progress(), file_) : done.error().what);
-    recording_failed_ = recording_failed_ || !done;
-    ending_.reset();
+    while (!ending_.empty() && ending_.front().writer.progress().ended) {
+        Ending &first = ending_.front();
+        const Status done = first.writer.finish();
+        notify(done ? written(first.writer.progress(), first.file) : done.error().what);
+        recording_failed_ = recording_failed_ || !done;
+        ending_.pop_front();
+    }
 }
 
-/// Looks after the recording. A failure ends `record`; `live` continues without a recording.
+/// Looks after the recordings. A failure ends `record`; `live` continues without a recording.
 Status Session::look_at_recording() {
     look_at_ending();
-    recording::Writer *const recording = tracer_->recording();
-    if (recording == nullptr || (recording_failed_ && !by_key_)) return core::success();
-    const recording::Writer::Progress progress = recording->progress();
+    look_at_kept();
+    look_at_condition();
+    if (present_ == nullptr || (recording_failed_ && !by_key_)) return core::success();
+    const recording::Writer::Progress progress = present_->progress();
     if (progress.failed) {
         recording_failed_ = true;
         if (writer_.format() == Format::Progress) return *progress.failed;
-        if (by_key_) std::ignore = tracer_->end_recording();
+        if (by_key_) std::ignore = tracer_->end_recording(*std::exchange(present_, nullptr));
         notify(progress.failed->what);
         show_recording();
         return core::success();
     }
     if (writer_.format() == Format::Progress) show_progress(progress, false);
     if (!progress.full) return core::success();
-    tracer_->next_segment();
+    tracer_->next_segment(*present_);
     return writer_.flush();
 }
 
@@ -193,29 +293,34 @@ void Session::show_progress(const recording::Writer::Progress &progress, bool la
     writer_.progress(line);
 }
 
-recording::Writer *Session::last_recording() {
-    return ending_ ? &*ending_ : tracer_->recording();
-}
-
-/// `peak` is that of the trace: only a recording of the whole trace contains it.
-Status Session::finish_recording(const std::optional<recording::PeakLag> &peak) {
-    recording::Writer *const recording = last_recording();
-    if (recording == nullptr) return core::success();
-    const bool whole = !by_key_ && !options_.max_bytes;
-    const Status done = recording->finish(whole ? peak : std::nullopt);
-    if (writer_.format() == Format::Progress) show_progress(recording->progress(), true);
+/// Waits for all recordings. `peak` is that of the trace: only a recording of the whole trace contains it.
+Status Session::finish_recordings(const std::optional<recording::PeakLag> &peak) {
+    Status result = core::success();
+    const auto finish = [&](recording::Writer &writer, const std::string &file, bool named,
+                            const std::optional<recording::PeakLag> &with) {
+        const Status done = writer.finish(with);
+        const recording::Writer::Progress progress = writer.progress();
+        if (named && done) last_lines_.push_back(written(progress, file));
+        if (progress.events_lost > 0)
+            last_lines_.push_back(fmt::format("the recording lacks {} events: it could not be written fast enough",
+                                              progress.records_lost));
+        if (result) result = done;
+    };
+    for (Ending &each : ending_)
+        finish(each.writer, each.file, true, std::nullopt);
+    if (saving_) finish(*saving_->writer, saving_->file, true, std::nullopt);
+    if (present_ != nullptr) {
+        const bool whole = !by_key_ && !options_.max_bytes;
+        finish(*present_, file_, by_key_, whole ? peak : std::nullopt);
+        if (writer_.format() == Format::Progress) show_progress(present_->progress(), true);
+    }
     // Without a screen the failure has been reported when it happened.
-    return recording_failed_ && !writer_.on_screen() ? core::success() : done;
+    return recording_failed_ && !writer_.on_screen() ? core::success() : result;
 }
 
-void Session::report_recording(bool done) {
-    recording::Writer *const recording = last_recording();
-    if (recording == nullptr) return;
-    const recording::Writer::Progress progress = recording->progress();
-    if (by_key_ && done) terminal::print_error(written(progress, file_));
-    if (progress.events_lost == 0) return;
-    terminal::print_error(
-        fmt::format("the recording lacks {} events: it could not be written fast enough", progress.records_lost));
+void Session::report_recordings() {
+    for (const std::string &line : last_lines_)
+        terminal::print_error(line);
 }
 
 }  // namespace rsslag::session

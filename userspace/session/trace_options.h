@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/assertion.h"
 #include "core/result.h"
 #include "core/samples.h"
 #include "core/tick.h"
@@ -42,6 +43,8 @@ struct TraceOptions {
         std::string sync = "5s";
         std::string max_size;
         std::string history = "10m";
+        std::string keep;  ///< empty: a minute on the screen or with --save-when, else nothing
+        std::string save_when;
         std::string stacks;  ///< pages to a sample; empty: no samples
         std::string stack_bytes = "2K";
         std::string unwind = "auto";
@@ -54,14 +57,17 @@ struct TraceOptions {
     core::SampleOptions samples;                   ///< of --stacks and the options that need it
     std::chrono::milliseconds sync{5000};
     std::chrono::milliseconds history{};     ///< of the screen; 0: none
+    std::chrono::milliseconds keep{};        ///< what is kept in memory, to be saved later; 0: nothing
+    std::vector<core::Assertion> save_when;  ///< empty: only a key saves it
+    std::uint64_t save_limit = 10;           ///< recordings that save_when may start
     std::optional<std::uint64_t> max_bytes;  ///< of a recording; nullopt: no limit
 };
 
 /// Parses "all", "changed", "top:N" or "none". Kind::BadInput otherwise. Pure.
 core::Result<core::ThreadChoice> parse_threads(const std::string &argument);
 
-/// Sets samples.period and samples.unwind from what was typed. Kind::BadInput if it is no number, or excluded by
-/// another option.
-core::Status parse_stacks(TraceOptions &options);
+/// Checks `options.typed` and sets the other fields from it, without a query of the kernel. Kind::BadInput if an option
+/// is invalid.
+core::Status parse(TraceOptions &options);
 
 }  // namespace rsslag::session

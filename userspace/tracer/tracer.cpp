@@ -121,7 +121,8 @@ Tracer Tracer::over(std::unique_ptr<Source> source, Options options) {
 }
 
 void Tracer::State::feed(event::Event event) {
-    if (writer) writer->put(event);
+    for (Recording &each : recordings)
+        each.writer.put(event);
     analyzer.apply(std::move(event));
     for (const auto &[host_pid, pid] : analyzer.ended()) {
         source->forget(host_pid);
@@ -378,6 +379,10 @@ const core::SnapshotDocument &Tracer::facts() const {
 
 bool Tracer::any() const {
     return state_->analyzer.any();
+}
+
+std::size_t Tracer::size() const {
+    return state_->analyzer.size();
 }
 
 bool Tracer::traces(pid_t pid) const {

@@ -22,7 +22,7 @@
 
 namespace rsslag::tracer {
 
-/// A live trace. Reads a Source, makes events of the data, and passes each event to the recording and to the analyzer.
+/// A live trace. Reads a Source, makes events of the data, and passes each event to the recordings and to the analyzer.
 /// It decides by the analyzer's state what to read next; the analyzer never calls back.
 class Tracer {
   public:
@@ -85,6 +85,8 @@ class Tracer {
     /// Whether any process is traced. An ended process counts until its last tick.
     bool any() const;
     bool traces(pid_t pid) const;
+    /// The number of mms and tasks that are traced.
+    std::size_t size() const;
     /// Hooks that are not used, each with the reason.
     const std::vector<std::string> &missing() const;
     /// Losses as of the last collect(), tick() or stop().
@@ -96,15 +98,14 @@ class Tracer {
     /// Only after stop().
     core::Summary summary();
 
-    /// Records all events from now on. If the trace is running, the recording starts with events that describe the
-    /// present state. Makes ticks as collect().
-    void record(recording::Writer writer, recording::Header header);
-    /// Starts the next segment of the recording, with events that describe the present state. Makes ticks as collect().
-    void next_segment();
-    /// The recording in progress; else null.
-    recording::Writer *recording();
-    /// Ends the recording and returns its writer, which the caller can wait for; nullopt: there is none.
-    std::optional<recording::Writer> end_recording();
+    /// Records all events from now on, in addition to other recordings. If the trace is running, the recording starts
+    /// with events that describe the present state. Makes ticks as collect(). The returned writer stays there until
+    /// end_recording().
+    recording::Writer &record(recording::Writer writer, recording::Header header);
+    /// Starts the next segment of a recording, with events that describe the present state. Makes ticks as collect().
+    void next_segment(recording::Writer &writer);
+    /// Ends a recording and returns its writer, which the caller can wait for.
+    recording::Writer end_recording(recording::Writer &writer);
 
   private:
     struct State;

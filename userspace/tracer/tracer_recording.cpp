@@ -2,6 +2,7 @@
 // How a recording starts and ends, also while the trace is running.
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
 
@@ -53,14 +54,14 @@ Tracer::State::Events Tracer::State::unattached() {
 }
 
 /// `running`: the recording starts now, not with the trace.
-void Tracer::State::begin_header(bool running) {
+void Tracer::State::begin_header(recording::Header &header, bool running) {
     timespec up{};
     clock_gettime(CLOCK_BOOTTIME, &up);
     const event::Moment now = moment();
     const event::Moment start = running ? now : analyzer.facts().start;
-    recorded.start_ns = start.t_ns;
-    recorded.start_unix_ns = start.unix_ns;
-    recorded.boot_unix_ns = now.unix_ns - std::int64_t{up.tv_sec} * 1'000'000'000;
+    header.start_ns = start.t_ns;
+    header.start_unix_ns = start.unix_ns;
+    header.boot_unix_ns = now.unix_ns - std::int64_t{up.tv_sec} * 1'000'000'000;
 }
 
 /// Losses as of now, with only those sent records that have been processed.
@@ -70,31 +71,32 @@ core::Losses Tracer::State::losses_so_far() {
     return so_far;
 }
 
-void Tracer::State::put(Events events) {
+void Recording::put(std::vector<event::Event> events) {
     for (event::Event &event : events)
-        writer->put(std::move(event));
+        writer.put(std::move(event));
 }
 
 /// Ends the recording or segment with the events of a stopped trace.
-void Tracer::State::put_end(core::Losses until_now) {
+void Tracer::State::put_end(recording::Writer &writer, core::Losses until_now) {
     const std::vector<int> tids = analyzer.tids();
     const event::Moment at = moment();
-    writer->put(event::Losses{at.t_ns, std::move(until_now)});
-    writer->put(event::Stop{at});
-    writer->put(faults_of(*source, tids));
-    writer->put(event::End{at, own});
+    writer.put(event::Losses{at.t_ns, std::move(until_now)});
+    writer.put(event::Stop{at});
+    writer.put(faults_of(*source, tids));
+    writer.put(event::End{at, own});
 }
 
 /// Starts a recording or segment of a running trace with the events of known(). `begin` opens it for writing.
-void Tracer::State::begin_while_running(const std::function<void(const core::Losses &until_now)> &begin) {
+void Tracer::State::begin_while_running(Recording &recording,
+                                        const std::function<void(const core::Losses &until_now)> &begin) {
     constexpr int kTries = 8;
     std::optional<Events> events;
     for (int left = kTries - 1; !events; --left) {
         collect();
-        begin_header(true);
+        begin_header(recording.header, true);
         // A process that has ended belongs to the old segment: its last tick must not fall into the new one.
         if (left == 0 || !analyzer.leaving()) events = known(left > 0);
-        if (!events) source->wait_until(recorded.start_ns + 2 * kLateNs);
+        if (!events) source->wait_until(recording.header.start_ns + 2 * kLateNs);
     }
     analysis::TimeOrder waiting;
     for (event::Records &records : analyzer.waiting()) {
@@ -102,17 +104,24 @@ void Tracer::State::begin_while_running(const std::function<void(const core::Los
         events->emplace_back(std::move(records));
     }
     const core::Losses until_now = losses_so_far();
-    recorded.before = until_now;
-    recorded.before.sent -= waiting.records();
+    recording.header.before = until_now;
+    recording.header.before.sent -= waiting.records();
     begin(until_now);
-    put(std::move(*events));
-    put(unattached());
+    recording.put(std::move(*events));
+    recording.put(unattached());
     reported.reset();
     forget_walks();
+    for (Recording &each : recordings)
+        if (&each != &recording) each.writer.put(event::FreshStart{});
     analyzer.apply(event::FreshStart{});
 }
 
-void Tracer::record(recording::Writer writer, recording::Header header) {
+Recording &Tracer::State::find(const recording::Writer &writer) {
+    return *std::find_if(recordings.begin(), recordings.end(),
+                         [&](const Recording &each) { return &each.writer == &writer; });
+}
+
+recording::Writer &Tracer::record(recording::Writer writer, recording::Header header) {
     State &state = *state_;
     const Options &options = state.options;
     const analysis::Facts &facts = state.analyzer.facts();
@@ -126,43 +135,39 @@ void Tracer::record(recording::Writer writer, recording::Header header) {
     header.follow = options.follow;
     header.counting = options.counting;
     header.walk = options.walk;
-    state.recorded = std::move(header);
+    std::list<Recording> added;
+    Recording &recording = added.emplace_back(Recording{std::move(writer), std::move(header)});
     const auto begin = [&](const core::Losses & /*until_now*/) {
-        state.writer.reset();
-        state.writer.emplace(std::move(writer));
-        state.writer->begin(state.recorded);
+        recording.writer.begin(recording.header);
+        state.recordings.splice(state.recordings.end(), added);
     };
     const bool running = any() || state.analyzer.records() > 0;
     if (running) {
-        state.begin_while_running(begin);
+        state.begin_while_running(recording, begin);
     } else {
-        state.begin_header(false);
+        state.begin_header(recording.header, false);
         begin({});
-        state.put(state.unattached());
+        recording.put(state.unattached());
     }
+    return recording.writer;
 }
 
-void Tracer::next_segment() {
+void Tracer::next_segment(recording::Writer &writer) {
     State &state = *state_;
-    if (!state.writer) return;
-    state.recorded.segment++;
-    state.begin_while_running([&state](const core::Losses &until_now) {
-        state.put_end(until_now);
-        state.writer->next(state.recorded);
+    Recording &recording = state.find(writer);
+    recording.header.segment++;
+    state.begin_while_running(recording, [&](const core::Losses &until_now) {
+        state.put_end(writer, until_now);
+        writer.next(recording.header);
     });
 }
 
-recording::Writer *Tracer::recording() {
-    return state_->writer ? &*state_->writer : nullptr;
-}
-
-std::optional<recording::Writer> Tracer::end_recording() {
+recording::Writer Tracer::end_recording(recording::Writer &writer) {
     State &state = *state_;
-    if (!state.writer) return std::nullopt;
-    state.put_end(state.losses_so_far());
-    state.writer->end();
-    std::optional<recording::Writer> ended(std::move(*state.writer));
-    state.writer.reset();
+    state.put_end(writer, state.losses_so_far());
+    writer.end();
+    recording::Writer ended(std::move(writer));
+    state.recordings.remove_if([&](const Recording &each) { return &each.writer == &writer; });
     return ended;
 }
 

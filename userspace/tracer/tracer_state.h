@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,16 +36,23 @@ struct WalkPlan {
     std::uint64_t cost_ns = 0;  ///< duration of the last walk
 };
 
+/// A recording in progress.
+struct Recording {
+    recording::Writer writer;
+    recording::Header header;  ///< of the segment being written
+
+    void put(std::vector<event::Event> events);
+};
+
 struct Tracer::State {
     State(std::unique_ptr<Source> kernel, Options chosen, std::optional<UnwindProcess> process = std::nullopt);
 
     Options options;
     std::unique_ptr<Source> source;
     analysis::Analyzer analyzer;
-    std::optional<recording::Writer> writer;
-    recording::Header recorded;            ///< of the segment being written
+    std::list<Recording> recordings;
     std::map<int, WalkPlan> walks;         ///< by host TGID
-    std::optional<core::Losses> reported;  ///< in the last Losses event, and so in the recording
+    std::optional<core::Losses> reported;  ///< in the last Losses event, and so in the recordings
     std::uint64_t folded_cpus = 0;         ///< as of the last CpusFolded event
     std::uint64_t folds_looked_ns = 0;     ///< time of the last call of the source's folded_cpus()
     core::OwnCost own;                     ///< at the last tick
@@ -72,7 +80,7 @@ struct Tracer::State {
     std::uint64_t samples_lost = 0;               ///< until the last batch
     SampledPages sampled_pages;
 
-    /// Passes the event to the recording and to the analyzer.
+    /// Passes the event to the recordings and to the analyzer.
     void feed(event::Event event);
     event::Moment moment();
     bool take_records();
@@ -107,11 +115,11 @@ struct Tracer::State {
     using Events = std::vector<event::Event>;
     std::optional<Events> known(bool all);
     Events unattached();
-    void begin_header(bool running);
+    void begin_header(recording::Header &header, bool running);
     core::Losses losses_so_far();
-    void put(Events events);
-    void put_end(core::Losses until_now);
-    void begin_while_running(const std::function<void(const core::Losses &until_now)> &begin);
+    void put_end(recording::Writer &writer, core::Losses until_now);
+    void begin_while_running(Recording &recording, const std::function<void(const core::Losses &until_now)> &begin);
+    Recording &find(const recording::Writer &writer);
     void forget_walks();
 };
 

@@ -362,6 +362,24 @@ TEST_F(Screens, AskForWhatKeysMean) {
     EXPECT_FALSE(press(screen, "\x1b").has_value()) << "there is no list of processes to return to";
 }
 
+TEST_F(Screens, AskFromWhenOnToRecord) {
+    LiveScreen screen = test::keeping_screen(std::chrono::minutes(1));
+    EXPECT_FALSE(press(screen, "r"));
+    EXPECT_TRUE(contains(shown(screen), "record: r from now on, l also the last 60 s, Esc not at all"))
+        << shown(screen);
+    EXPECT_FALSE(std::get<Record>(press(screen, "r").value()).past);
+    EXPECT_TRUE(std::get<Record>(press(screen, "rl").value()).past);
+    EXPECT_FALSE(press(screen, "r\x1b"));
+    EXPECT_FALSE(press(screen, "l")) << "it has a meaning only after r";
+    EXPECT_TRUE(std::holds_alternative<WalkNow>(press(screen, "rw").value()));
+    screen.record(true);
+    EXPECT_EQ(std::get<Record>(press(screen, "r").value()).pid, 4711);
+
+    LiveScreen longer = test::keeping_screen(std::chrono::minutes(5));
+    press(longer, "r");
+    EXPECT_TRUE(contains(shown(longer), "l also the last 5 min"));
+}
+
 TEST_F(Screens, SayWhereAReplayIsAndAskItToGoOn) {
     LiveScreen screen = classic_screen({});
     screen.take(Playback{3'240'000'000, 31'000'000'000, 1, true});

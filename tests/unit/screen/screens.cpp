@@ -99,6 +99,14 @@ LiveScreen classic_screen(const TextStyle &style) {
     return screen;
 }
 
+LiveScreen keeping_screen(std::chrono::milliseconds kept) {
+    ScreenFacts facts = facts_of(thread_document());
+    facts.kept = kept;
+    LiveScreen screen(std::move(facts), {});
+    screen.take(classic_tick(1));
+    return screen;
+}
+
 LiveScreen busy_screen(const TextStyle &style) {
     documents::SnapshotDocument document = cpu_document();
     document.machine.cpus_online = 32;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -36,6 +37,9 @@ class ScreenTest : public testing::Test {
 
 /// Linux 6.1, the classic: 101 threads grow for 20 s, then rest for 12 s.
 LiveScreen classic_screen(const TextStyle &style);
+
+/// One tick of it. The last part of the trace is kept, for the key r.
+LiveScreen keeping_screen(std::chrono::milliseconds kept);
 
 /// Linux 6.12 with the fix: 32 CPUs, two threads, one tick in the middle of its work.
 LiveScreen busy_screen(const TextStyle &style);

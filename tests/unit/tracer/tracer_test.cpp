@@ -201,7 +201,7 @@ class TracerTest : public testing::Test {
         ASSERT_TRUE(writer);
         recording::Header header;
         header.threads = static_cast<std::uint8_t>(core::ThreadChoice{}.which);
-        tracer_->record(std::move(*writer), header);
+        writer_ = &tracer_->record(std::move(*writer), header);
     }
     /// Some updates, collected now and then, and a tick.
     void round(int lost = 0) {
@@ -215,7 +215,7 @@ class TracerTest : public testing::Test {
     void end() {
         tracer_->stop();
         reported_.push_back(documents::summary_json(tracer_->summary()));
-        EXPECT_TRUE(tracer_->recording()->finish());
+        EXPECT_TRUE(writer_->finish());
     }
     static std::vector<std::string> replay_lines(const std::string &path) {
         KeptTicks observer;
@@ -233,6 +233,7 @@ class TracerTest : public testing::Test {
     NoKernel *kernel_ = nullptr;
     KeptTicks kept_;
     std::optional<Tracer> tracer_;
+    recording::Writer *writer_ = nullptr;  ///< of record()
     std::vector<std::string> &reported_ = kept_.reported;
 };
 
@@ -375,11 +376,39 @@ TEST_F(TracerTest, MatchesByTheCgroupThatHasThePathNow) {
     EXPECT_EQ(kernel_->times_matched(pattern.cgroup), 2U);
 }
 
+TEST_F(TracerTest, RecordsTwiceAtATime) {
+    record();
+    ASSERT_TRUE(tracer_->attach(kPid));
+    round();
+    recording::Header header;
+    header.threads = static_cast<std::uint8_t>(core::ThreadChoice{}.which);
+    recording::Writer &kept = tracer_->record(recording::Writer::in_memory({}), header);
+    const std::size_t before = reported_.size();
+    round();
+    ASSERT_TRUE(kept.save(file() + ".late"));
+    round();
+    recording::Writer ended = tracer_->end_recording(kept);
+    EXPECT_TRUE(ended.finish());
+    const std::size_t at_end = reported_.size();
+    round();
+    end();
+    const auto whole = replay_lines(file());
+    EXPECT_EQ(whole, reported_) << "another recording changes nothing";
+    const auto late = replay_lines(file() + ".late");
+    ASSERT_EQ(late.size(), at_end - before + 1);
+    const auto held = [](const std::string &tick) {
+        const std::size_t from = tick.find("\"flushed\"");
+        return tick.substr(from, tick.find("\"bound\"") - from);
+    };
+    EXPECT_EQ(held(late[0]), held(reported_[before]));
+    EXPECT_EQ(held(late[1]), held(reported_[before + 1]));
+}
+
 TEST_F(TracerTest, StartsEachSegmentWithTheStateOfThatMoment) {
     record(std::uint64_t{1} << 20);
     ASSERT_TRUE(tracer_->attach(kPid));
     round();
-    tracer_->next_segment();
+    tracer_->next_segment(*writer_);
     const std::size_t before = reported_.size();
     round(2);
     round();

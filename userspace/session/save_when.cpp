@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "session/save_when.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/reading_figures.h"
+#include "core/sentence.h"
+#include "core/text.h"
+
+namespace rsslag::session {
+
+using core::Assertion;
+using core::Pages;
+
+namespace {
+
+/// The growth is that of so many seconds.
+constexpr std::uint64_t kRateNs = 5'000'000'000;
+
+}  // namespace
+
+core::Result<std::vector<Assertion>> parse_save_when(std::string_view text) {
+    static const std::vector<core::AssertedFigure> kFigures{{"rss"}, {"lag"}, {"growth"}};
+    return core::parse_assertions(text, kFigures, "'rss>2GiB' or 'growth>10MiB', which is per second", "--save-when");
+}
+
+/// A peak counts that was reached since the last tick and is higher than all earlier ones.
+double SaveWhen::value_of(const Assertion &condition, const core::Tick &tick, const Known &known) const {
+    const auto bytes = static_cast<double>(tick.page_size.bytes);
+    const Pages rss = tick.ledger.exact().rss();
+    if (condition.field == "lag") {
+        const bool higher = tick.extremes.lag_t_ns > known.t_ns;
+        const Pages now = core::lag(tick.ledger.exact(), tick.ledger.flushed);
+        return bytes * static_cast<double>((higher ? std::max(now, tick.extremes.lag) : now).n);
+    }
+    if (condition.field == "rss") {
+        const bool higher = tick.extremes.most.t_ns > known.t_ns;
+        return bytes * static_cast<double>((higher ? std::max(rss, tick.extremes.most.from) : rss).n);
+    }
+    if (known.points.empty() || tick.t_ns <= known.points.front().t_ns) return 0;
+    return bytes * static_cast<double>((rss - known.points.front().rss).n) * 1e9 /
+           static_cast<double>(tick.t_ns - known.points.front().t_ns);
+}
+
+void SaveWhen::on_tick(core::Tick tick) {
+    const int pid = tick.process.pid;
+    if (tick.state != core::State::Running) {
+        known_.erase(pid);
+        holding_.erase(pid);
+        return;
+    }
+    Known &known = known_[pid];
+    std::string reason;
+    bool all = true;
+    for (const Assertion &condition : conditions_) {
+        const double value = value_of(condition, tick, known);
+        all = all && condition.holds(value);
+        const auto kb = static_cast<std::int64_t>(core::in_unit(core::AssertedFigure::Unit::Size, value));
+        const std::string shown =
+            fmt::format("{} kB{}", core::with_thousands(kb), condition.field == "growth" ? "/s" : "");
+        reason += (reason.empty() ? "" : " and ") + core::comparison_text(condition, shown, true);
+    }
+    known.t_ns = tick.t_ns;
+    known.points.push_back({tick.t_ns, tick.ledger.exact().rss()});
+    while (known.points.size() > 1 && known.points[1].t_ns + kRateNs <= tick.t_ns)
+        known.points.pop_front();
+    if (!all) {
+        holding_.erase(pid);
+    } else if (holding_.insert(pid).second) {
+        pid_ = pid;
+        reason_ = fmt::format("{}, in {} [{}]", reason, core::printable(tick.process.comm), pid);
+    }
+}
+
+}  // namespace rsslag::session
