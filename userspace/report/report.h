@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/assertion.h"
+#include "core/course.h"
 #include "core/result.h"
 #include "core/sentence.h"
 #include "exporters/growth.h"
@@ -76,14 +77,6 @@ struct LagPoint {
     bool needs_resync = false;  ///< records were lost before, and there was no resync yet
 };
 
-/// What a process held during a span of time, computed from every record in it.
-struct CourseSpan {
-    std::uint64_t t_ns = 0;   ///< of its first record
-    core::Pages least, most;  ///< of the exact rss
-    core::Pages lag;          ///< the largest
-    core::Held last;          ///< after its last record
-};
-
 /// Pages that came minus pages that went, at page faults in a range of addresses.
 struct Growth {
     std::uint64_t from = 0, to = 0;  ///< `to` is exclusive
@@ -119,7 +112,7 @@ struct ReportProcess {
     std::vector<MmReport> mms;              ///< in order; several if it has run several programs
     MmReport sum;                           ///< over all mms; its `mm` is that of the last one
     std::vector<LagPoint> points;           ///< ascending in time
-    std::vector<CourseSpan> course;         ///< ascending in time
+    std::vector<core::CourseSpan> course;   ///< ascending in time
     std::vector<Growth> growth;             ///< largest first
     std::vector<exporters::ImageGrowth>
         images;  ///< growth by name of mapping, of each program that it has run, in order

@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "course.h"
 #include "exporters/extreme_processes.h"
 #include "growth.h"
 #include "profile/collector.h"
@@ -50,7 +49,7 @@ struct Reported {
     ReportProcess process;
     std::vector<std::uint64_t> mms;  ///< its mms, in order
     GrowthByAddress growth;
-    CourseBuilder course;
+    core::CourseBuilder course;
     std::size_t order = 0;
     std::uint64_t mm = 0;  ///< of its last tick
 };
@@ -145,7 +144,7 @@ struct ReportBuilder::State {
         std::size_t order = 0;
         ReportProcess process;
         std::vector<std::uint64_t> mms;
-        CourseBuilder course;
+        core::CourseBuilder course;
         bool extreme = false;  ///< is kept, whatever its lag is
     };
     std::vector<Over> over;

@@ -13,7 +13,6 @@
 #include "core/extreme_text.h"
 #include "core/shared_memory.h"
 #include "core/text.h"
-#include "course.h"
 #include "flame_svg.h"
 #include "markup.h"
 #include "report_page.h"
@@ -297,7 +296,7 @@ ordered_json of_ticks(const ReportProcess &process, const Page &page, std::uint6
 }
 
 template <class Value>
-ordered_json of_records(const Columns &columns, Value value) {
+ordered_json of_records(const core::CourseColumns &columns, Value value) {
     ordered_json values = ordered_json::array();
     for (const auto &column : columns)
         values.push_back(column ? ordered_json(value(*column).n) : ordered_json(nullptr));
@@ -306,12 +305,12 @@ ordered_json of_records(const Columns &columns, Value value) {
 
 ordered_json chart_data(const ReportProcess &process, const Page &page, std::uint64_t column_ns) {
     const Report &report = page.report;
-    const Columns all = columns(process.course, report.ending.duration_ns, page.columns());
+    const core::CourseColumns all = core::course_columns(process.course, report.ending.duration_ns, page.columns());
     const core::Bound bound = lag_bound(process, report);
     const auto ticks = [&](auto value) { return of_ticks(process, page, column_ns, value); };
-    return {{"least", of_records(all, [](const Column &column) { return column.least; })},
-            {"most", of_records(all, [](const Column &column) { return column.most; })},
-            {"lag", of_records(all, [](const Column &column) { return column.lag; })},
+    return {{"least", of_records(all, [](const core::CourseColumn &column) { return column.least; })},
+            {"most", of_records(all, [](const core::CourseColumn &column) { return column.most; })},
+            {"lag", of_records(all, [](const core::CourseColumn &column) { return column.lag; })},
             {"flushed", ticks([](const LagPoint &point) { return std::optional(point.exact - point.cached); })},
             {"stat", ticks([](const LagPoint &point) { return point.reported; })},
             {"cached", ticks([](const LagPoint &point) { return std::optional(point.cached); })},

@@ -8,7 +8,6 @@
 
 #include "core/extreme_text.h"
 #include "core/text.h"
-#include "course.h"
 #include "markup.h"
 #include "report_parts.h"
 
@@ -55,7 +54,8 @@ std::string text(double x, double y, std::string_view style, std::string_view co
 
 /// Areas from the least to the most of each column, one for each contiguous range of known columns.
 template <class Least, class Most>
-std::string band(const Columns &columns, const Scale &scale, std::string_view style, Least least, Most most) {
+std::string band(const core::CourseColumns &columns, const Scale &scale, std::string_view style, Least least,
+                 Most most) {
     std::string path;
     for (std::size_t from = 0; from < columns.size();) {
         std::size_t to = from;
@@ -96,7 +96,7 @@ std::string times(const Scale &scale, std::uint64_t duration_ns) {
 }
 
 /// The lag in its own scale, with the bound of the scheme.
-std::string lag_strip(const ReportProcess &process, const Report &report, const Columns &columns, int top) {
+std::string lag_strip(const ReportProcess &process, const Report &report, const core::CourseColumns &columns, int top) {
     const core::PageSize page_size = report.facts.machine.page_size;
     const core::Bound bound = lag_bound(process, report);
     const std::int64_t most = std::max<std::int64_t>({1, bound.rss.n, process.extremes.lag.n});
@@ -107,8 +107,8 @@ std::string lag_strip(const ReportProcess &process, const Report &report, const 
     scale.height = kStripHeight;
     std::string out = grid(scale, page_size, 1) + times(scale, report.ending.duration_ns);
     out += band(
-        columns, scale, "lag", [](const Column & /*column*/) { return core::Pages{}; },
-        [](const Column &column) { return std::max(column.lag, core::Pages{}); });
+        columns, scale, "lag", [](const core::CourseColumn & /*column*/) { return core::Pages{}; },
+        [](const core::CourseColumn &column) { return std::max(column.lag, core::Pages{}); });
     const double y = scale.y(bound.rss);
     out += fmt::format("<path class=\"bound\" d=\"M{} {:.1f}H{}\"/>\n", kLeft, y, kWidth - kRight);
     out += text(kLeft + 4, top - 6, "strip", "lag");
@@ -116,7 +116,7 @@ std::string lag_strip(const ReportProcess &process, const Report &report, const 
     return out;
 }
 
-core::Pages highest(const ReportProcess &process, const Columns &columns) {
+core::Pages highest(const ReportProcess &process, const core::CourseColumns &columns) {
     core::Pages most{1};
     for (const LagPoint &point : process.points) {
         for (const std::optional<core::Pages> &value :
@@ -147,7 +147,7 @@ std::string title(const ReportProcess &process, const core::PageSize &page_size,
 std::string panel(const ReportProcess &process, const Report &report, int top) {
     const core::PageSize page_size = report.facts.machine.page_size;
     const std::uint64_t duration_ns = report.ending.duration_ns;
-    const Columns known = columns(process.course, duration_ns, kPlotWidth);
+    const core::CourseColumns known = core::course_columns(process.course, duration_ns, kPlotWidth);
     Scale scale;
     scale.ns = static_cast<double>(std::max<std::uint64_t>(duration_ns, 1));
     scale.pages = static_cast<double>(highest(process, known).n);
@@ -155,8 +155,8 @@ std::string panel(const ReportProcess &process, const Report &report, int top) {
     constexpr int kSteps = 4;
     std::string out = title(process, page_size, top + 22) + grid(scale, page_size, kSteps);
     out += band(
-        known, scale, "exact", [](const Column &column) { return column.least; },
-        [](const Column &column) { return column.most; });
+        known, scale, "exact", [](const core::CourseColumn &column) { return column.least; },
+        [](const core::CourseColumn &column) { return column.most; });
     out += line(process, scale, "cached", [](const LagPoint &p) { return std::optional(p.cached); });
     out += line(process, scale, "walked", [](const LagPoint &p) { return p.walked; });
     out += line(process, scale, "reported", [](const LagPoint &p) { return p.reported; });

@@ -8,8 +8,6 @@
 #include <optional>
 #include <string_view>
 
-#include "course.h"
-
 namespace rsslag::report {
 namespace {
 
@@ -49,7 +47,7 @@ std::int64_t height(core::Pages value, core::Pages top) {
     return std::max<std::int64_t>(value.n * kRows * kEighths / std::max<std::int64_t>(top.n, 1), 1);
 }
 
-Chart chart_of_rss(const Columns &columns) {
+Chart chart_of_rss(const core::CourseColumns &columns) {
     Chart chart{"rss over time (each column: lowest to highest)", {}, {}};
     for (const auto &column : columns)
         if (column) chart.most = std::max(chart.most, column->most);
@@ -60,7 +58,7 @@ Chart chart_of_rss(const Columns &columns) {
     return chart;
 }
 
-Chart chart_of_lag(const Columns &columns) {
+Chart chart_of_lag(const core::CourseColumns &columns) {
     Chart chart{"lag over time (each column: highest)", {}, {}};
     for (const auto &column : columns)
         if (column) chart.most = std::max(chart.most, column->lag);
@@ -94,10 +92,10 @@ std::string drawn(const Chart &chart, std::uint64_t duration_ns, const ReportSty
 
 }  // namespace
 
-std::string text_charts(const std::vector<CourseSpan> &course, std::uint64_t duration_ns, const ReportStyle &style,
-                        const core::PageSize &page_size) {
+std::string text_charts(const std::vector<core::CourseSpan> &course, std::uint64_t duration_ns,
+                        const ReportStyle &style, const core::PageSize &page_size) {
     if (course.empty()) return "";
-    const Columns known = columns(course, duration_ns, kColumns);
+    const core::CourseColumns known = core::course_columns(course, duration_ns, kColumns);
     return drawn(chart_of_rss(known), duration_ns, style, page_size) +
            drawn(chart_of_lag(known), duration_ns, style, page_size);
 }

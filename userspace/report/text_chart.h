@@ -10,7 +10,7 @@
 namespace rsslag::report {
 
 /// Charts of rss and lag over time, each in a few rows of characters; empty for an empty course.
-std::string text_charts(const std::vector<CourseSpan> &course, std::uint64_t duration_ns, const ReportStyle &style,
-                        const core::PageSize &page_size);
+std::string text_charts(const std::vector<core::CourseSpan> &course, std::uint64_t duration_ns,
+                        const ReportStyle &style, const core::PageSize &page_size);
 
 }  // namespace rsslag::report

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Charts of what a process held, from every record.
-#include "report/course.h"
+#include "core/course.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,8 @@
 namespace rsslag::report {
 namespace {
 
+using core::CourseBuilder;
+using core::CourseSpan;
 using core::Held;
 using core::Pages;
 using exporters::test::kSecond;
@@ -22,7 +24,7 @@ TEST(Course, KeepsASpikeHoweverManyRecordsThereAre) {
     const std::vector<CourseSpan> spans = course.take();
     EXPECT_LE(spans.size(), 2048U);
     EXPECT_GT(spans.size(), 512U);
-    const Columns all = columns(spans, 1'000'000 * kMs, 100);
+    const core::CourseColumns all = core::course_columns(spans, 1'000'000 * kMs, 100);
     for (std::size_t i = 0; i < all.size(); ++i) {
         ASSERT_TRUE(all[i]) << i;
         EXPECT_EQ(all[i]->least, Pages{100}) << i;
@@ -35,7 +37,7 @@ TEST(Course, HoldsWhatItWasWhereNoRecordComes) {
     CourseBuilder course;
     course.add(25 * kMs, {Pages{7}, Pages{3}});
     course.add(75 * kMs, {Pages{9}, Pages{0}});
-    const Columns all = columns(course.take(), 100 * kMs, 10);
+    const core::CourseColumns all = core::course_columns(course.take(), 100 * kMs, 10);
     for (const std::size_t unknown : {0U, 1U, 8U, 9U})
         EXPECT_FALSE(all[unknown]) << unknown;
     for (std::size_t i = 2; i < 7; ++i) {

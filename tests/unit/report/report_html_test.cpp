@@ -118,7 +118,7 @@ TEST(ReportPage, DrawsWhatRecordsAndTicksTell) {
     std::int64_t walked = 0, course = 0;
     for (const LagPoint &point : process.points)
         walked = std::max(walked, point.walked.value_or(Pages{}).n);
-    for (const CourseSpan &span : process.course)
+    for (const core::CourseSpan &span : process.course)
         course = std::max(course, span.most.n);
     EXPECT_EQ(most_of("walked"), walked);
     EXPECT_EQ(most_of("most"), course);

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "course.h"
+#include "core/course.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace rsslag::report {
+namespace rsslag::core {
 namespace {
-
-/// More than the columns of the widest chart.
-constexpr std::size_t kMostSpans = 2048;
 
 void join(CourseSpan &span, const CourseSpan &later) {
     span.least = std::min(span.least, later.least);
@@ -17,7 +14,7 @@ void join(CourseSpan &span, const CourseSpan &later) {
     span.last = later.last;
 }
 
-void join(std::optional<Column> &column, const Column &more) {
+void join(std::optional<CourseColumn> &column, const CourseColumn &more) {
     if (!column) {
         column = more;
         return;
@@ -29,10 +26,10 @@ void join(std::optional<Column> &column, const Column &more) {
 
 }  // namespace
 
-void CourseBuilder::add(std::uint64_t t_ns, const core::Held &held) {
+void CourseBuilder::add(std::uint64_t t_ns, const Held &held) {
     const CourseSpan here{t_ns, held.rss, held.rss, held.lag, held};
     if (!spans_.empty() && t_ns / width_ns_ <= spans_.back().t_ns / width_ns_) return join(spans_.back(), here);
-    if (spans_.size() == kMostSpans) limit(kMostSpans / 2);
+    if (spans_.size() == most_) limit(most_ / 2);
     spans_.push_back(here);
 }
 
@@ -53,13 +50,14 @@ void CourseBuilder::limit(std::size_t most) {
 }
 
 std::vector<CourseSpan> CourseBuilder::take() {
+    width_ns_ = first_width_ns_;
     return std::exchange(spans_, {});
 }
 
-Columns columns(const std::vector<CourseSpan> &course, std::uint64_t duration_ns, std::size_t count) {
-    Columns columns(count);
+CourseColumns course_columns(const std::vector<CourseSpan> &course, std::uint64_t duration_ns, std::size_t count) {
+    CourseColumns columns(count);
     const std::uint64_t width = std::max<std::uint64_t>(duration_ns / count + 1, 1);
-    const core::Held *held = nullptr;
+    const Held *held = nullptr;
     std::size_t from = 0;
     for (const CourseSpan &span : course) {
         const std::size_t at = std::min<std::size_t>(span.t_ns / width, count - 1);
@@ -72,4 +70,4 @@ Columns columns(const std::vector<CourseSpan> &course, std::uint64_t duration_ns
     return columns;
 }
 
-}  // namespace rsslag::report
+}  // namespace rsslag::core
