@@ -117,7 +117,7 @@ def masked(text):
     lines = []
     for line in text.split('\n'):
         line = re.sub(r'Linux \S+', 'Linux KERNEL', line)
-        line = re.sub('[▁▂▃▄▅▆▇█░▒◆▶┬╧└─]|No update for.*', ' ', line)
+        line = re.sub('[▁▂▃▄▅▆▇█░▒◆▶▲↻╎┬╧└─]|No update for.*', ' ', line)
         line = re.sub(r'(\d) faults?\b', r'\1 fault', line)
         line = re.sub(r' ?@\d+\.\ds', '', line)
         line = NUMBER.sub('#', line)

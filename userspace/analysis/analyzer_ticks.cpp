@@ -50,6 +50,8 @@ core::Tick Analyzer::State::tick_of(const core::GroupView &group, const core::Mm
 core::RecentGrowth Analyzer::State::recent_of(const core::MmView &mm) {
     core::RecentGrowth growth = recent->of(mm, now.t_ns);
     growth.from_ns = since_start(growth.from_ns);
+    for (core::CourseSpan &span : growth.course)
+        span.t_ns = since_start(span.t_ns);
     return growth;
 }
 

@@ -132,6 +132,7 @@ void RecentGrowth::learn(int host_tid, const core::Ledger &ledger) {
 
 void RecentGrowth::note(const rsslag_update &update, const core::Applied &applied, const core::Ledger &ledger) {
     if (!applied.known) return;
+    if (const auto held = ledger.held(update.mm)) space_of(update.mm, update.t_ns).course.add(update.t_ns, *held);
     exporters::UpdateRow row;
     row.at.t_ns = update.t_ns;
     row.at.mm = update.mm;
@@ -266,6 +267,7 @@ core::RecentGrowth RecentGrowth::of(const core::MmView &mm, std::uint64_t t_ns) 
     if (missing.n != 0) second_of(space, t_ns).no_fault[static_cast<std::size_t>(NoFault::NotRecorded)] += missing;
     const Sums sums = total(space);
     core::RecentGrowth growth;
+    growth.course = space.course.take();
     const std::uint64_t window = kSeconds * kSecondNs;
     growth.from_ns = std::max(space.begin_ns, t_ns - std::min(t_ns, window));
     growth.any_names = any_names_;

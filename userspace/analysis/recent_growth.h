@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The growth of processes in the last seconds, for a screen, from records in the order of their time. Pure. Its memory
-// is bounded, independent of the length of the trace.
+// The growth of processes in the last seconds, and what they held, for a screen, from records in the order of their
+// time. Pure. Its memory is bounded, independent of the length of the trace.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "analysis/mapping_table.h"
+#include "core/course.h"
 #include "core/growth.h"
 #include "core/ledger.h"
 #include "exporters/row.h"
@@ -41,6 +42,9 @@ class RecentGrowth {
     void forget_until(std::uint64_t t_ns, const core::Ledger &ledger);
 
   private:
+    /// Width of the spans of a course, and how many there may be between two ticks.
+    static constexpr std::uint64_t kCourseNs = 100'000'000;
+    static constexpr std::size_t kMostCourse = 128;
     /// Limit on the rows of mappings, and on those of threads, in one second of a process.
     static constexpr std::size_t kMostOfSecond = 4096;
     /// Limit on all rows together.
@@ -62,6 +66,7 @@ class RecentGrowth {
         std::deque<std::pair<std::uint64_t, Sums>> seconds;
         std::optional<core::Pages> exact;  ///< at the last tick
         core::Pages recorded;              ///< pages that records have added since the last tick
+        core::CourseBuilder course{kCourseNs, kMostCourse};
     };
     struct Thread {
         int tid = 0;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/course.h"
 #include "core/units.h"
 
 namespace rsslag::core {
@@ -43,6 +44,7 @@ struct RecentGrowth {
     std::vector<Thread> threads;          ///< largest first
     Pages other_mappings, other_threads;  ///< sums of those that have no entry above
     std::array<Pages, kNoFaults> no_fault{};
+    std::vector<CourseSpan> course;  ///< since the last tick; times since the attach
 
     /// Pages from faults, summed over mappings, plus pages without a fault. The sum over threads is the same.
     Pages grew() const {

@@ -11,6 +11,7 @@ struct Glyphs {
     char32_t axis, tick, corner, cut, floor, floor_tick;
     char32_t bar, rest;
     char32_t rule;
+    char32_t range;                   ///< from the lowest to the highest value
     char32_t past, here, peak, exec;  ///< of the bar of a replay
     std::u32string_view levels;       ///< of a cell that is filled from below: empty to full
     const char *selected, *down, *enter, *minus, *plus_minus, *times, *sideways;
@@ -31,6 +32,7 @@ inline constexpr Glyphs kUnicodeGlyphs{
     .bar = U'\u2588',
     .rest = U'\u2591',
     .rule = U'\u2502',
+    .range = U'\u254E',
     .past = U'\u2501',
     .here = U'\u25CF',
     .peak = U'\u25B2',
@@ -59,6 +61,7 @@ inline constexpr Glyphs kAsciiGlyphs{
     .bar = U'#',
     .rest = U'.',
     .rule = U'|',
+    .range = U'\'',
     .past = U'=',
     .here = U'O',
     .peak = U'^',

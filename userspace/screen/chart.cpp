@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "core/text.h"
 #include "documents/glyphs.h"
@@ -78,7 +79,8 @@ Extent extent_of(const Chart &chart) {
         const double flushed = kb(point.flushed);
         const double exact = kb(point.flushed + point.cached);
         extent.low = std::min({extent.low, flushed, exact});
-        extent.high = std::max({extent.high, flushed, exact, point.walked ? kb(*point.walked) : 0});
+        extent.high = std::max(
+            {extent.high, flushed, exact, point.walked ? kb(*point.walked) : 0, point.most ? kb(*point.most) : 0});
         extent.hidden = std::max(extent.hidden, std::fabs(exact - flushed));
     }
     return extent;
@@ -115,7 +117,19 @@ Axis axis_for(const Extent &extent, int rows, const Chart &chart, const TextStyl
 struct ChartColumn {
     const ChartPoint *point = nullptr;
     const ChartPoint *walk = nullptr;
+    std::optional<core::Pages> least, most;  ///< of exact, by the records within it
+    core::Pages lag;                         ///< the largest within it
     bool needs_resync = false;
+
+    void take(const ChartPoint &within) {
+        if (within.walked) walk = &within;
+        if (within.most) {
+            least = std::min(least.value_or(*within.least), *within.least);
+            most = std::max(most.value_or(*within.most), *within.most);
+        }
+        lag = std::max(lag, within.lag);
+        needs_resync = needs_resync || within.needs_resync;
+    }
 };
 
 std::vector<ChartColumn> columns_of(const Chart &chart, int count) {
@@ -129,16 +143,19 @@ std::vector<ChartColumn> columns_of(const Chart &chart, int count) {
     for (int i = 0; i < count; ++i) {
         ChartColumn &column = columns[static_cast<std::size_t>(i)];
         const double end = each * (i + 1) - shift;
+        bool any = false;
         for (; next < chart.points.size(); ++next) {
             const ChartPoint &point = chart.points[next];
             if (static_cast<double>(point.t_ns) > static_cast<double>(begin) + end + 0.5) break;
             last = &point;
             const bool within =
                 point.t_ns >= begin && static_cast<double>(point.t_ns) > static_cast<double>(begin) + end - each;
-            if (within && point.walked) column.walk = &point;
+            if (within) column.take(point);
+            any = any || within;
             column.needs_resync = column.needs_resync || point.needs_resync;
         }
         column.point = last;
+        if (!any && last != nullptr) column.lag = last->lag;
         column.needs_resync = column.needs_resync || (last != nullptr && last->needs_resync);
     }
     return columns;
@@ -167,6 +184,7 @@ class Plot {
             draw_column(plot_ + i, columns[static_cast<std::size_t>(i)]);
         draw_walks(columns);
         draw_time();
+        draw_marks();
         if (strip_) draw_strip(columns);
     }
 
@@ -213,6 +231,26 @@ class Plot {
             }
         }
         if (shown.needs_resync) grid_.fill(floor_row(), column, column + 1, glyphs_.uncertain, Look::Uncertain);
+        if (!shown.most) return;
+        // The areas show the last value of the column; this is what the records in it reached.
+        const auto range = [&](int from, int to) {
+            for (int up = from; up < to; ++up)
+                grid_.fill(floor_row() - 1 - up, column, column + 1, glyphs_.range, Look::Cached);
+        };
+        range(height(*shown.least), std::min(flushed, exact));
+        range(std::max(flushed, exact), height(*shown.most));
+    }
+
+    /// On the floor.
+    void draw_marks() {
+        for (const ChartMark &mark : chart_.marks) {
+            const std::uint64_t ago = chart_.now_ns - std::min(chart_.now_ns, mark.t_ns);
+            if (ago >= chart_.span_ns) continue;
+            const double part = static_cast<double>(ago) / static_cast<double>(chart_.span_ns);
+            const int column = plot_ + std::clamp(static_cast<int>(std::floor((1 - part) * width_)), 0, width_ - 1);
+            grid_.fill(floor_row(), column, column + 1,
+                       mark.what == ChartMark::What::Peak ? glyphs_.peak : glyphs_.exec, Look::Bold);
+        }
     }
 
     /// Walks are drawn at a distance, so that the areas stay visible. A walk that differs from exact is always drawn.
@@ -276,9 +314,9 @@ class Plot {
         grid_.put_right(below, plot_ - 2, "0");
         const auto levels = static_cast<int>(glyphs_.levels.size()) - 1;  // of a cell
         for (int i = 0; i < width_; ++i) {
-            const ChartPoint *const point = columns[static_cast<std::size_t>(i)].point;
-            if (point == nullptr || point->lag.n <= 0) continue;
-            const double part = std::min(1.0, static_cast<double>(point->lag.n) / strip_->most);
+            const core::Pages lag = columns[static_cast<std::size_t>(i)].lag;
+            if (lag.n <= 0) continue;
+            const double part = std::min(1.0, static_cast<double>(lag.n) / strip_->most);
             const int height = std::max(1, static_cast<int>(std::lround(part * levels * kStrip)));
             for (int cell = 0; cell < kStrip; ++cell) {
                 const int level = std::clamp(height - cell * levels, 0, levels);
@@ -313,16 +351,18 @@ void draw_chart(Grid &grid, const Area &area, const Chart &chart, const TextStyl
     Plot(grid, area, chart, style).draw();
 }
 
-void draw_legend(Grid &grid, int row, int column, int end, std::string_view what, const TextStyle &style) {
+void draw_legend(Grid &grid, int row, int column, int end, std::string_view what, bool ranges, const TextStyle &style) {
     const Glyphs &glyph = glyphs(style.utf8);
     struct Item {
         char32_t glyph;
         const char *text, *shorter;
         Look look;
     };
-    const std::array<Item, 3> items{Item{glyph.flushed, "flushed", "flushed", Look::Flushed},
-                                    Item{glyph.cached, "cached (hidden)", "cached", Look::Cached},
-                                    Item{glyph.walk, "smaps walk", "walk", Look::Walk}};
+    const std::array<Item, 4> all{Item{glyph.flushed, "flushed", "flushed", Look::Flushed},
+                                  Item{glyph.cached, "cached (hidden)", "cached", Look::Cached},
+                                  Item{glyph.walk, "smaps walk", "walk", Look::Walk},
+                                  Item{glyph.range, "lowest to highest", "range", Look::Cached}};
+    const std::span<const Item> items(all.data(), all.size() - (ranges ? 0 : 1));
     int at = grid.put(row, column, what, Look::Bold);
     int width = 0;
     for (const Item &item : items)

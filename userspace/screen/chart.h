@@ -24,10 +24,20 @@ struct ChartPoint {
     std::optional<core::Pages> walked;
     bool needs_resync = false;  ///< after a loss, before the resync
     core::Pages lag{};          ///< core::lag()
+    /// Of exact, from this time until the next point, by every record; nullopt: not known.
+    std::optional<core::Pages> least{}, most{};
+};
+
+/// Something at an instant.
+struct ChartMark {
+    enum class What : std::uint8_t { Exec, Peak };
+    std::uint64_t t_ns = 0;
+    What what = What::Exec;
 };
 
 struct Chart {
     std::vector<ChartPoint> points;  ///< ascending in time
+    std::vector<ChartMark> marks;    ///< later ones are drawn on top
     std::uint64_t now_ns = 0;        ///< the right edge
     std::uint64_t span_ns = 0;       ///< from the left edge to the right one
     core::PageSize page_size;
@@ -44,7 +54,8 @@ std::uint64_t chart_span(std::uint64_t age_ns);
 /// Draws nothing if there are fewer than three rows or no points.
 void draw_chart(Grid &grid, const Area &area, const Chart &chart, const TextStyle &style);
 
-/// "RSS  █ flushed  ░ cached (hidden)  ◆ smaps walk", cut after the last item that fits.
-void draw_legend(Grid &grid, int row, int column, int end, std::string_view what, const TextStyle &style);
+/// "RSS  █ flushed  ░ cached (hidden)  ◆ smaps walk  ╎ lowest to highest", cut after the last item that fits. `ranges`:
+/// with the last one.
+void draw_legend(Grid &grid, int row, int column, int end, std::string_view what, bool ranges, const TextStyle &style);
 
 }  // namespace rsslag::screen

@@ -375,7 +375,7 @@ class ListLayout {
         for (std::size_t i = 0; i < all_.sums.size(); ++i)
             if (i + 1 == all_.sums.size() || all_.sums[i + 1].t_ns >= from) point(all_.sums[i]);
         point(sums_of(all_));
-        draw_legend(grid_, area.row, area.column, area.columns - 1, " RSS of all", state_.style);
+        draw_legend(grid_, area.row, area.column, area.columns - 1, " RSS of all", false, state_.style);
         draw_chart(grid_, {area.row + 1, area.column + 1, rows - 1, area.columns - 2}, chart, state_.style);
         return rows;
     }

@@ -50,6 +50,8 @@ Overview LiveState::overview_at(const Moment &moment) const {
         if (now == all.processes.end()) continue;
         process.history = now->second.history;
         drop_later(process.history, process.tick.t_ns);
+        process.course = now->second.course;
+        drop_later(process.course, process.tick.t_ns);
     }
     then.all.sums = all.sums;
     drop_later(then.all.sums, moment.t_ns - 1);  // the sum of the moment itself comes with the next tick

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kSamples = 8192;
 constexpr std::size_t kFlushes = 512;
+constexpr std::size_t kExecs = 64;
 constexpr std::size_t kManyTasks = 1000;
 
 void remember(std::vector<PastValue> &past, std::uint64_t t_ns, const core::Members &members, std::size_t most) {
@@ -38,6 +39,14 @@ void forget_ended(Process &process) {
 
 std::uint64_t total(const Tick &tick) {
     return tick.ledger.updates + tick.ledger.updates_by_others + tick.faults;
+}
+
+void take_course(Process &process, Tick &tick) {
+    if (!tick.recent) return;
+    const std::vector<core::CourseSpan> course = std::exchange(tick.recent->course, {});
+    process.course.insert(process.course.end(), course.begin(), course.end());
+    while (process.course.size() > kSamples)
+        process.course.pop_front();
 }
 
 /// `most`: the number of samples to keep.
@@ -156,7 +165,10 @@ void LiveState::take(Tick tick, std::string user, std::string cgroup) {
     if ((ends || !tick.read) && known != processes.end()) {
         // Keep the values of the last reading; only update the counts of records and the extremes.
         Process &process = known->second;
-        if (ends) process.ended = tick.state;
+        if (ends)
+            process.ended = tick.state;
+        else
+            take_course(process, tick);
         process.tick.extremes = tick.extremes;
         process.tick.lost = tick.lost;
         process.tick.lost_by = std::move(tick.lost_by);
@@ -176,6 +188,11 @@ void LiveState::take(Tick tick, std::string user, std::string cgroup) {
     if (process.tick.t_ns > began) {
         process.events_per_s = static_cast<double>(process.tick.emitted - std::min(events, process.tick.emitted)) *
                                1e9 / static_cast<double>(process.tick.t_ns - began);
+    }
+    take_course(process, process.tick);
+    if (!first && before.ledger.generation != process.tick.ledger.generation) {
+        process.execs.push_back(process.tick.t_ns);
+        if (process.execs.size() > kExecs) process.execs.pop_front();
     }
     for (LoggedFlush &flush : process.tick.last_flushes)
         process.flushes.push_back(std::move(flush));

@@ -100,6 +100,8 @@ struct Process {
     Tick tick;  ///< the last tick while it was running; if there is none, its last tick
     std::optional<core::State> ended;
     std::deque<Sample> history;
+    std::deque<core::CourseSpan> course;  ///< what it held, by every record
+    std::deque<std::uint64_t> execs;      ///< ticks with another program than the one before
     std::deque<LoggedFlush> flushes;
     std::unordered_map<int, std::vector<PastValue>> tasks;  ///< by host TID
     std::unordered_map<int, std::vector<PastValue>> cpus;

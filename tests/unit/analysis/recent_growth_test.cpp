@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <utility>
+#include <vector>
+
 #include "analysis/analyzer.h"
 #include "events.h"
 
@@ -161,6 +165,32 @@ TEST_F(Recently, NothingIsKeptWhereNoScreenShowsIt) {
         ASSERT_EQ(ticks.size(), 1U);
         EXPECT_EQ(ticks[0].recent.has_value(), for_screen);
     }
+}
+
+TEST(Course, HasWhatRecordsShowBetweenTwoTicks) {
+    test::TickAnalyzer analyzer(test::facts(), {.threads = {}, .for_screen = true});
+    constexpr std::uint64_t kTenth = test::kSecond / 10;
+    analyzer.apply(test::attach(kTenth));
+    for (const auto &[t_ns, count] :
+         {std::pair{3 * kTenth, 1010}, {3 * kTenth + 1000, 5000}, {3 * kTenth + 2000, 1011}, {7 * kTenth, 1012}})
+        analyzer.apply(test::update(t_ns, count));
+    analyzer.apply(test::until(test::kSecond));
+    analyzer.apply(test::reading(test::kSecond + 1'000'000, 1012));
+    auto ticks = analyzer.apply(test::tick_end(test::kSecond + 2'000'000));
+    ASSERT_EQ(ticks.size(), 1U);
+    const std::vector<core::CourseSpan> &course = ticks[0].recent->course;
+    ASSERT_EQ(course.size(), 2U);
+    EXPECT_EQ(course[0].t_ns, 3 * kTenth);
+    EXPECT_EQ(course[0].least.n, 1010);
+    EXPECT_EQ(course[0].most.n, 5000);
+    EXPECT_EQ(course[0].last.rss.n, 1011);
+    EXPECT_EQ(course[1].t_ns, 7 * kTenth);
+    EXPECT_EQ(course[1].most.n, 1012);
+    analyzer.apply(test::until(2 * test::kSecond));
+    analyzer.apply(test::reading(2 * test::kSecond + 1'000'000, 1012));
+    ticks = analyzer.apply(test::tick_end(2 * test::kSecond + 2'000'000));
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_TRUE(ticks[0].recent->course.empty()) << "it is of the time since the last tick";
 }
 
 }  // namespace

@@ -64,6 +64,41 @@ TEST_F(Screens, ShowThePeakAtEverySizeWithAChart) {
     EXPECT_TRUE(contains(shown(screen, {24, 80}), " at most 417,612 kB at 1.32 s as sh"));
 }
 
+std::size_t count(const std::string &text, std::string_view part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size()))
+        ++found;
+    return found;
+}
+
+TEST_F(Screens, DrawWhatRecordsShowBetweenTicks) {
+    constexpr std::string_view kRange = "\u254E", kPeak = "\u25B2", kExec = "\u21BB";
+    LiveScreen screen = classic_screen({});
+    const std::size_t before = count(shown(screen), kRange);
+    Tick tick = classic_tick(33);
+    const core::Pages rss = tick.ledger.exact().rss();
+    tick.recent.emplace();
+    tick.recent->course = {{32'500'000'000, rss, rss + rss, {}, {rss, {}}}};
+    tick.extremes.most = {rss + rss, rss + rss, {}, 32'500'000'000, 0, 0};
+    screen.take(tick);
+    EXPECT_GE(count(shown(screen), kRange), before + 2) << shown(screen);
+    EXPECT_EQ(count(shown(screen), kPeak), 1U);
+    EXPECT_EQ(count(shown(screen), kExec), 0U);
+    Tick later = classic_tick(34);
+    later.ledger.generation++;
+    later.extremes = tick.extremes;
+    screen.take(later);
+    EXPECT_EQ(count(shown(screen), kExec), 1U) << shown(screen);
+    press(screen, "m");
+    EXPECT_EQ(count(shown(screen), kPeak), 0U) << "it is the peak of the rss";
+
+    Tick sums = classic_tick(35);
+    sums.extremes.summed = true;
+    LiveScreen counted = classic_screen({});
+    counted.take(sums);
+    EXPECT_TRUE(contains(shown(counted), " RSS at ticks "));
+}
+
 TEST_F(Screens, ShowThePeakOfTheMemberInTheChart) {
     Tick tick = classic_tick(33);
     tick.extremes.most.from = tick.extremes.most.to = core::Pages{104'403};
