@@ -92,7 +92,7 @@ Analyzer::State::State(Facts given, AnalyzerOptions chosen)
               records->on_task(std::get<core::TaskLine>(line));
           }
       }) {
-    if (options.for_screen) recent.emplace();
+    if (options.for_screen) recent.emplace(facts.machine.scheme);
 }
 
 void Analyzer::State::operator()(event::Records &event) {

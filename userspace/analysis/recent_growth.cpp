@@ -2,7 +2,9 @@
 #include "recent_growth.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -133,6 +135,7 @@ void RecentGrowth::learn(int host_tid, const core::Ledger &ledger) {
 void RecentGrowth::note(const rsslag_update &update, const core::Applied &applied, const core::Ledger &ledger) {
     if (!applied.known) return;
     if (const auto held = ledger.held(update.mm)) space_of(update.mm, update.t_ns).course.add(update.t_ns, *held);
+    if (cpus_cache_) note_owner(space_of(update.mm, update.t_ns), update, applied);
     exporters::UpdateRow row;
     row.at.t_ns = update.t_ns;
     row.at.mm = update.mm;
@@ -241,21 +244,48 @@ RecentGrowth::Sums RecentGrowth::total(const Space &space) {
 }
 
 /// Names of live threads come from the ledger.
-void RecentGrowth::name_threads(core::RecentGrowth &growth, const Sums &sums, const core::MmView &mm) const {
-    for (const auto &[host_tid, pages] : sums.threads) {
-        const auto living = std::lower_bound(mm.tasks.begin(), mm.tasks.end(), host_tid,
-                                             [](const core::TaskNet &net, int tid) { return net.host_tid < tid; });
-        if (living != mm.tasks.end() && living->host_tid == host_tid) {
-            growth.threads.push_back({living->tid, living->comm, pages});
-        } else if (const auto known = threads_.find(host_tid); known != threads_.end()) {
-            growth.threads.push_back({known->second.tid, known->second.comm, pages});
-        } else {
-            growth.threads.push_back({host_tid, "", pages});
-        }
+RecentGrowth::Thread RecentGrowth::name_of(int host_tid, const core::MmView &mm) const {
+    const auto living = std::lower_bound(mm.tasks.begin(), mm.tasks.end(), host_tid,
+                                         [](const core::TaskNet &net, int tid) { return net.host_tid < tid; });
+    if (living != mm.tasks.end() && living->host_tid == host_tid) return {living->tid, living->comm};
+    const auto known = threads_.find(host_tid);
+    return known != threads_.end() ? known->second : Thread{host_tid, ""};
+}
+
+/// A fold empties the cache of the member on this CPU. A record with an unknown amount is one of a fold.
+void RecentGrowth::note_owner(Space &space, const rsslag_update &update, const core::Applied &applied) {
+    const auto member = core::member_of(update.member);
+    if (!member) return;
+    auto &threads = space.owners[update.cpu];
+    if (update.cached != 0) {
+        if (applied.pages) threads[update.tid][*member] += *applied.pages;
+        return;
+    }
+    for (auto each = threads.begin(); each != threads.end();) {
+        each->second[*member] = {};
+        each = each->second == core::Members{} ? threads.erase(each) : std::next(each);
     }
 }
 
-/// The growth of the exact RSS beyond what records added since the last tick is shown as not reported by any record.
+std::vector<core::RecentGrowth::Owner> RecentGrowth::owners_of(const Space &space, const core::MmView &mm) const {
+    constexpr std::size_t kShown = 3;
+    std::vector<core::RecentGrowth::Owner> owners;
+    for (const auto &[cpu, threads] : space.owners) {
+        std::vector<std::pair<Pages, int>> largest;
+        for (const auto &[host_tid, members] : threads)
+            if (members.rss().n != 0) largest.emplace_back(members.rss(), host_tid);
+        std::sort(largest.begin(), largest.end(), [](const auto &a, const auto &b) {
+            return std::pair(std::abs(b.first.n), a.second) < std::pair(std::abs(a.first.n), b.second);
+        });
+        if (largest.size() > kShown) largest.resize(kShown);
+        for (const auto &[pages, host_tid] : largest) {
+            Thread thread = name_of(host_tid, mm);
+            owners.push_back({cpu, thread.tid, std::move(thread.comm), pages});
+        }
+    }
+    return owners;
+}
+
 core::RecentGrowth RecentGrowth::of(const core::MmView &mm, std::uint64_t t_ns) {
     Space &space = space_of(mm.mm, t_ns);
     space.generation = mm.generation;
@@ -268,13 +298,17 @@ core::RecentGrowth RecentGrowth::of(const core::MmView &mm, std::uint64_t t_ns) 
     const Sums sums = total(space);
     core::RecentGrowth growth;
     growth.course = space.course.take();
+    growth.owners = owners_of(space, mm);
     const std::uint64_t window = kSeconds * kSecondNs;
     growth.from_ns = std::max(space.begin_ns, t_ns - std::min(t_ns, window));
     growth.any_names = any_names_;
     growth.other_mappings = sums.other_mappings;
     growth.other_threads = sums.other_threads;
     growth.no_fault = sums.no_fault;
-    name_threads(growth, sums, mm);
+    for (const auto &[host_tid, pages] : sums.threads) {
+        Thread thread = name_of(host_tid, mm);
+        growth.threads.push_back({thread.tid, std::move(thread.comm), pages});
+    }
     const auto comm_of = [&growth, &mm](int tid) -> std::optional<std::string> {
         for (const core::TaskNet &task : mm.tasks)
             if (task.tid == tid) return task.comm;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ namespace rsslag::analysis {
 class RecentGrowth {
   public:
     static constexpr std::uint64_t kSeconds = 30;
+
+    explicit RecentGrowth(core::Scheme scheme = core::Scheme::Plain) : cpus_cache_(core::cpus_cache(scheme)) {}
 
     // Thread numbers are the kernel's.
     void note(const rsslag_update &update, const core::Applied &applied, const core::Ledger &ledger);
@@ -42,7 +45,7 @@ class RecentGrowth {
     void forget_until(std::uint64_t t_ns, const core::Ledger &ledger);
 
   private:
-    /// Width of the spans of a course, and how many there may be between two ticks.
+    /// Width of the spans of a course, and their number between two ticks.
     static constexpr std::uint64_t kCourseNs = 100'000'000;
     static constexpr std::size_t kMostCourse = 128;
     /// Limit on the rows of mappings, and on those of threads, in one second of a process.
@@ -67,6 +70,8 @@ class RecentGrowth {
         std::optional<core::Pages> exact;  ///< at the last tick
         core::Pages recorded;              ///< pages that records have added since the last tick
         core::CourseBuilder course{kCourseNs, kMostCourse};
+        /// By CPU and the kernel's TID: what the CPU caches of the thread's pages.
+        std::map<int, std::unordered_map<int, core::Members>> owners;
     };
     struct Thread {
         int tid = 0;
@@ -87,8 +92,11 @@ class RecentGrowth {
     void drop(std::uint64_t mm);
     static Sums total(const Space &space);
     void learn(int host_tid, const core::Ledger &ledger);
-    void name_threads(core::RecentGrowth &growth, const Sums &sums, const core::MmView &mm) const;
+    Thread name_of(int host_tid, const core::MmView &mm) const;
+    std::vector<core::RecentGrowth::Owner> owners_of(const Space &space, const core::MmView &mm) const;
+    static void note_owner(Space &space, const rsslag_update &update, const core::Applied &applied);
 
+    bool cpus_cache_;
     MappingTable table_;
     bool any_names_ = false;
     std::uint64_t births_ = 0;

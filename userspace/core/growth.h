@@ -45,6 +45,14 @@ struct RecentGrowth {
     Pages other_mappings, other_threads;  ///< sums of those that have no entry above
     std::array<Pages, kNoFaults> no_fault{};
     std::vector<CourseSpan> course;  ///< since the last tick; times since the attach
+    /// Whose pages a CPU caches: those of the threads that have updated the counter there since its last fold.
+    struct Owner {
+        int cpu = 0;
+        int tid = 0;
+        std::string comm;  ///< raw bytes
+        Pages pages;       ///< of the members of rss
+    };
+    std::vector<Owner> owners;  ///< `cpu` scheme: by CPU, and of each the three largest
 
     /// Pages from faults, summed over mappings, plus pages without a fault. The sum over threads is the same.
     Pages grew() const {

@@ -186,10 +186,11 @@ std::string cached_by(C cells_of, Cpu cpu) {
     return cells_of.pages(cpu.cached[kMember]);
 }
 
+constexpr int kBarDropOrder = 5;
+
 /// Of members that RSS includes or, if not `of_rss`, of the others.
 template <std::size_t... kIndex>
 void append_members(std::vector<CpuColumn> &columns, bool of_rss, std::index_sequence<kIndex...> /*all*/) {
-    constexpr int kBarDropOrder = 5;
     constexpr int kWide = 2;  // most memory is of the first two members
     const auto append = [&](core::Member member, int position, auto *cell) {
         if (core::in_rss(member) != of_rss) return;
@@ -199,14 +200,28 @@ void append_members(std::vector<CpuColumn> &columns, bool of_rss, std::index_seq
     (append(core::kMembersInText[kIndex], kIndex + 1, cached_by<core::kMembersInText[kIndex]>), ...);
 }
 
+/// "worker-03 96, main 4".
+std::string owners(C cells_of, Cpu cpu) {
+    const auto &recent = cells_of.process.tick.recent;
+    if (!recent || cells_of.process.tick.needs_resync) return "";
+    std::string text;
+    for (const core::RecentGrowth::Owner &each : recent->owners)
+        if (each.cpu == cpu.cpu)
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", core::printable(each.comm, cells_of.style.utf8),
+                                cells_of.unmarked(each.pages));
+    return text;
+}
+
 std::vector<CpuColumn> cpu_columns() {
     std::vector<CpuColumn> columns{{{"CPU", 5, 0}, [](C, Cpu cpu) { return std::to_string(cpu.cpu); }},
                                    {{"CACHED", 8, 0}, [](C c, Cpu cpu) { return c.pages(cpu.cached); }},
-                                   {{"", 19, 5, true}, cpu_bar, bar_heading}};
+                                   {{"", 19, kBarDropOrder, true}, cpu_bar, bar_heading}};
     constexpr std::make_index_sequence<core::kMembers> kEach;
     append_members(columns, true, kEach);
     columns.push_back({{"FOLDS", 7, 0}, [](C, Cpu cpu) { return thousands(cpu.folds); }});
     append_members(columns, false, kEach);
+    columns.push_back(
+        {{"WHOSE PAGES", 46, kBarDropOrder + 2, true}, owners, [](C c) { return "WHOSE PAGES, " + c.style.unit; }});
     return columns;
 }
 

@@ -167,6 +167,49 @@ TEST_F(Recently, NothingIsKeptWhereNoScreenShowsIt) {
     }
 }
 
+/// On a CPU whose cache of anon then is `cached`.
+void update_on(RecentGrowth &recent, const core::Ledger &ledger, int cpu, int tid, std::int64_t pages,
+               std::int32_t cached) {
+    rsslag_update record{};
+    record.kind = RSSLAG_UPDATE;
+    record.tid = tid;
+    record.t_ns = test::kSecond;
+    record.mm = test::kMm;
+    record.member = 1;
+    record.cpu = static_cast<rsslag_u16>(cpu);
+    record.cached = cached;
+    core::Applied applied;
+    applied.known = true;
+    applied.pages = core::Pages{pages};
+    recent.note(record, applied, ledger);
+}
+
+TEST(Owners, AreTheThreadsWhosePagesACpuCachesUntilItsFold) {
+    RecentGrowth recent(core::Scheme::Cpu);
+    const core::Ledger ledger{{}};
+    core::MmView mm;
+    mm.mm = test::kMm;
+    const auto owners = [&] {
+        std::vector<std::array<std::int64_t, 3>> found;
+        for (const core::RecentGrowth::Owner &each : recent.of(mm, test::kSecond).owners)
+            found.push_back({each.cpu, each.tid, each.pages.n});
+        return found;
+    };
+    update_on(recent, ledger, 0, 11, 5, 5);
+    update_on(recent, ledger, 0, 12, 20, 25);
+    update_on(recent, ledger, 1, 11, -3, -3);
+    EXPECT_EQ(owners(), (std::vector<std::array<std::int64_t, 3>>{{0, 12, 20}, {0, 11, 5}, {1, 11, -3}}));
+    update_on(recent, ledger, 0, 11, 7, 0);
+    EXPECT_EQ(owners(), (std::vector<std::array<std::int64_t, 3>>{{1, 11, -3}})) << "CPU 0 has folded";
+    for (int tid = 11; tid < 20; ++tid)
+        update_on(recent, ledger, 0, tid, tid, 40);
+    EXPECT_EQ(owners().size(), 4U) << "three of CPU 0";
+
+    RecentGrowth of_threads(core::Scheme::Thread);
+    update_on(of_threads, ledger, 0, 11, 5, 5);
+    EXPECT_TRUE(of_threads.of(mm, test::kSecond).owners.empty());
+}
+
 TEST(Course, HasWhatRecordsShowBetweenTwoTicks) {
     test::TickAnalyzer analyzer(test::facts(), {.threads = {}, .for_screen = true});
     constexpr std::uint64_t kTenth = test::kSecond / 10;
