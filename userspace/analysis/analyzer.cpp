@@ -344,6 +344,10 @@ std::size_t Analyzer::waiting_bytes() const {
     return state_->order.waiting_bytes() + state_->mapping_bytes;
 }
 
+std::uint64_t Analyzer::updates(std::uint64_t mm) const {
+    return state_->ledger.updates(mm);
+}
+
 std::size_t Analyzer::size() const {
     return state_->ledger.size();
 }

@@ -90,6 +90,8 @@ class Analyzer {
     std::uint64_t complete_until() const;
     /// Size of records and mapping changes that no Watermark has covered yet.
     std::size_t waiting_bytes() const;
+    /// As Ledger::updates().
+    std::uint64_t updates(std::uint64_t mm) const;
     /// The number of mms and tasks that are traced.
     std::size_t size() const;
     /// Living groups, ascending by the kernel's TGID.

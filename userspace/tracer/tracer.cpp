@@ -127,6 +127,7 @@ void Tracer::State::feed(event::Event event) {
     for (const auto &[host_pid, pid] : analyzer.ended()) {
         source->forget(host_pid);
         walks.erase(host_pid);
+        rests.erase(host_pid);
         next_listing_ns.erase(host_pid);
         named.erase(pid);
         mappings.exit(pid);
@@ -312,6 +313,23 @@ core::Result<core::RawReading> Tracer::State::read(const core::GroupView &group)
     return taken;
 }
 
+/// Whether the process needs no reading now: its figures on the screen have been the same for some time, including
+/// those of the last 30 seconds. A reading takes 0.3 ms, so thousands of them would take a CPU. Each process has
+/// another interval, so that not all are read at the same tick.
+bool Tracer::State::may_rest(const core::GroupView &group, std::uint64_t now_ns) {
+    constexpr std::uint64_t kSecond = 1'000'000'000, kStill = 35 * kSecond;
+    if (!options.for_screen || options.counting || analyzer.size() <= options.many) return false;
+    const std::uint64_t interval = (20 + static_cast<std::uint64_t>(group.host_tgid) % 11) * kSecond;
+    const std::uint64_t changes = analyzer.updates(group.mm) + analyzer.losses().lost();
+    Rest &rest = rests[group.host_tgid];
+    if (rest.mm != group.mm || rest.changes != changes) rest = {group.mm, changes, now_ns, rest.read_ns};
+    const auto plan = walks.find(group.host_tgid);
+    const bool asked = plan != walks.end() && plan->second.next_ns == 0;  // by walk_now()
+    if (!asked && now_ns - rest.since_ns >= kStill && now_ns - rest.read_ns < interval) return true;
+    rest.read_ns = now_ns;
+    return false;
+}
+
 void Tracer::tick() {
     State &state = *state_;
     Source &source = *state.source;
@@ -320,7 +338,9 @@ void Tracer::tick() {
     end.own = state.own = source.cost(state.analyzer.losses().sent);
     std::vector<int> tids;
     std::uint64_t until = 0;
+    const std::uint64_t now = source.now_ns();
     for (const core::GroupView &group : state.analyzer.groups()) {
+        if (state.may_rest(group, now)) continue;
         auto taken = state.read(group);
         if (taken) {
             const std::vector<int> these = host_tids(taken->counters());

@@ -39,6 +39,8 @@ class Tracer {
         std::function<bool()> stop_waiting = {};
         core::ThreadChoice threads;
         bool for_screen = false;  ///< as AnalyzerOptions::for_screen
+        /// For a screen: if there are more mms and tasks than this, processes at rest do not have a tick each time.
+        std::size_t many = 400;
         /// Receives the ticks and, if it needs_records(), the records. Must outlive the tracer; may be null.
         analysis::TraceObserver *observer = nullptr;
     };

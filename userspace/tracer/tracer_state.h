@@ -44,6 +44,13 @@ struct Recording {
     void put(std::vector<event::Event> events);
 };
 
+/// Since when a process is at rest.
+struct Rest {
+    std::uint64_t mm = 0, changes = 0;  ///< changes: updates of the mm and losses
+    std::uint64_t since_ns = 0;         ///< the first tick with these
+    std::uint64_t read_ns = 0;          ///< its last reading
+};
+
 struct Tracer::State {
     State(std::unique_ptr<Source> kernel, Options chosen, std::optional<UnwindProcess> process = std::nullopt);
 
@@ -52,6 +59,7 @@ struct Tracer::State {
     analysis::Analyzer analyzer;
     std::list<Recording> recordings;
     std::map<int, WalkPlan> walks;         ///< by host TGID
+    std::map<int, Rest> rests;             ///< by host TGID; Options::many
     std::optional<core::Losses> reported;  ///< in the last Losses event, and so in the recordings
     std::uint64_t folded_cpus = 0;         ///< as of the last CpusFolded event
     std::uint64_t folds_looked_ns = 0;     ///< time of the last call of the source's folded_cpus()
@@ -109,6 +117,7 @@ struct Tracer::State {
     void trace_adopted(int host_tgid, std::uint64_t mm);
     core::Result<core::TimedCounters> read_counters(const core::GroupView &group);
     core::Result<core::RawReading> read(const core::GroupView &group);
+    bool may_rest(const core::GroupView &group, std::uint64_t now_ns);
     void stop();
 
     // Functions that start a recording while the trace is running.

@@ -376,6 +376,35 @@ TEST_F(TracerTest, MatchesByTheCgroupThatHasThePathNow) {
     EXPECT_EQ(kernel_->times_matched(pattern.cgroup), 2U);
 }
 
+/// How many ticks the process has in so many seconds without an update.
+std::size_t ticks_at_rest(bool for_screen, std::size_t many, int seconds, bool updates_at_last = false) {
+    auto source = std::make_unique<NoKernel>();
+    NoKernel &kernel = *source;
+    KeptTicks kept;
+    Tracer::Options options;
+    options.observer = &kept;
+    options.for_screen = for_screen;
+    options.many = many;
+    Tracer tracer = Tracer::over(std::move(source), options);
+    EXPECT_TRUE(tracer.attach(kPid));
+    for (int second = 0; second < seconds; ++second) {
+        if (updates_at_last && second == seconds - 1) kernel.update();
+        kernel.sleep(1'000'000'000);
+        tracer.tick();
+    }
+    return kept.reported.size();
+}
+
+TEST(TracerAtRest, ReadsProcessesLessOftenIfThereAreManyOnAScreen) {
+    EXPECT_EQ(ticks_at_rest(true, 0, 30), 30U);
+    const std::size_t rested = ticks_at_rest(true, 0, 100);
+    EXPECT_GE(rested, 37U);
+    EXPECT_LE(rested, 40U);
+    EXPECT_EQ(ticks_at_rest(true, 0, 101, true), rested + 1) << "an update ends the rest";
+    EXPECT_EQ(ticks_at_rest(true, 400, 100), 100U) << "few processes";
+    EXPECT_EQ(ticks_at_rest(false, 0, 100), 100U) << "output for programs";
+}
+
 TEST_F(TracerTest, RecordsTwiceAtATime) {
     record();
     ASSERT_TRUE(tracer_->attach(kPid));
