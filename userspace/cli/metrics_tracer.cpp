@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <unordered_set>
 #include <utility>
 
 namespace rsslag::cli {
@@ -41,8 +42,9 @@ core::Result<MetricsTracer> MetricsTracer::open(std::vector<std::string> comms, 
 void MetricsTracer::look_for_targets() {
     const auto targets = system::resolve(arguments_);
     if (!targets) return tracer_.search_failed(targets.error());
+    const std::unordered_set<pid_t> traced = tracer_.pids();
     for (const system::Target &target : *targets) {
-        if (tracer_.traces(target.pid)) continue;
+        if (traced.contains(target.pid)) continue;
         const core::Status attached = tracer_.attach(target.pid);
         if (attached) continue;
         const core::Error why = system::why_not_read(target.pid, attached.error());

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "analysis/replay.h"
@@ -79,8 +80,9 @@ Status Session::attach_matching() {
 }
 
 Status Session::attach(const std::vector<system::Target> &targets) {
+    const std::unordered_set<pid_t> traced = tracer_->pids();
     for (const system::Target &target : targets) {
-        if (tracer_->traces(target.pid)) continue;
+        if (traced.contains(target.pid)) continue;
         const Status attached = tracer_->attach(target.pid);
         if (attached) continue;
         const core::Error why = system::why_not_read(target.pid, attached.error());

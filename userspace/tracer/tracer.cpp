@@ -401,13 +401,15 @@ bool Tracer::any() const {
     return state_->analyzer.any();
 }
 
-std::size_t Tracer::size() const {
-    return state_->analyzer.size();
+std::unordered_set<pid_t> Tracer::pids() const {
+    std::unordered_set<pid_t> pids;
+    for (const core::GroupView &group : state_->analyzer.groups())
+        pids.insert(group.tgid);
+    return pids;
 }
 
-bool Tracer::traces(pid_t pid) const {
-    const auto groups = state_->analyzer.groups();
-    return std::any_of(groups.begin(), groups.end(), [pid](const core::GroupView &g) { return g.tgid == pid; });
+std::size_t Tracer::size() const {
+    return state_->analyzer.size();
 }
 
 const std::vector<std::string> &Tracer::missing() const {

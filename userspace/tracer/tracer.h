@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "analysis/analyzer.h"
@@ -86,7 +87,8 @@ class Tracer {
 
     /// Whether any process is traced. An ended process counts until its last tick.
     bool any() const;
-    bool traces(pid_t pid) const;
+    /// The PIDs of all processes that are traced.
+    std::unordered_set<pid_t> pids() const;
     /// The number of mms and tasks that are traced.
     std::size_t size() const;
     /// Hooks that are not used, each with the reason.

@@ -337,11 +337,11 @@ TEST_F(TracerTest, LeavesAProcessThatMatchedByAnExecToItsRecords) {
     ASSERT_TRUE(tracer_->attach_matching(pattern));
     kernel_->match(kPid);
     ASSERT_TRUE(tracer_->attach(kPid));
-    EXPECT_FALSE(tracer_->traces(kPid)) << "its counters at the exec are the baseline, not those of now";
+    EXPECT_FALSE(tracer_->pids().contains(kPid)) << "its counters at the exec are the baseline, not those of now";
     kernel_->exec();  // a record is lost
     tracer_->collect();
     ASSERT_TRUE(tracer_->attach(kPid));
-    EXPECT_TRUE(tracer_->traces(kPid));
+    EXPECT_TRUE(tracer_->pids().contains(kPid));
 }
 
 TEST_F(TracerTest, TracesNoProcessThatGotTheNumberOfOneTakenUp) {
