@@ -334,7 +334,7 @@ void MmAccount::start_missed() {
 }
 
 void MmAccount::close() {
-    peaks_.close(exact(), last_ns, needs_resync_);
+    peaks_.close(exact(), known_ns(), needs_resync_);
     shared_ = nullptr;
 }
 

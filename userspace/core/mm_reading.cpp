@@ -80,7 +80,7 @@ void MmAccount::rebase() {
     remainder_ = {};
     drop_open();
     histories_.reset(counters_.flushed());
-    peaks_.settle_all(exact(), last_ns);
+    peaks_.settle_all(exact(), known_ns());
     peaks_.start({exact(), cached(), lag(), known_ns()}, needs_resync_);
 }
 
@@ -153,7 +153,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
             remainder_ = remainder_ + (held_now - accounted);
             histories_.reset(counters_.flushed());
         } else {
-            peaks_.settle_all(exact(), last_ns);
+            peaks_.settle_all(exact(), known_ns());
             peaks_.rest();
         }
     }
