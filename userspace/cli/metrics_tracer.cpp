@@ -3,7 +3,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <unordered_set>
 #include <utility>
 
 namespace rsslag::cli {
@@ -40,16 +39,14 @@ core::Result<MetricsTracer> MetricsTracer::open(std::vector<std::string> comms, 
 }
 
 void MetricsTracer::look_for_targets() {
-    const auto targets = system::resolve(arguments_);
-    if (!targets) return tracer_.search_failed(targets.error());
-    const std::unordered_set<pid_t> traced = tracer_.pids();
-    for (const system::Target &target : *targets) {
-        if (traced.contains(target.pid)) continue;
-        const core::Status attached = tracer_.attach(target.pid);
+    const auto found = system::matching(arguments_, tracer_.pids());
+    if (!found) return tracer_.search_failed(found.error());
+    for (const pid_t pid : *found) {
+        const core::Status attached = tracer_.attach(pid);
         if (attached) continue;
-        const core::Error why = system::why_not_read(target.pid, attached.error());
-        spdlog::debug("{}: {}", target.pid, why.what);
-        tracer_.not_attached(target.pid, why);
+        const core::Error why = system::why_not_read(pid, attached.error());
+        spdlog::debug("{}: {}", pid, why.what);
+        tracer_.not_attached(pid, why);
     }
 }
 

@@ -96,7 +96,7 @@ int trace_targets(const session::TraceOptions &options, session::TickWriter &wri
         return fail({Kind::BadInput, "no target given", 0, "use a PID, -p, --comm, --cgroup, -u, or -- CMD"});
     }
     auto targets = system::resolve(options.targets);
-    const bool none = !targets && targets.error().kind == Kind::Gone && session::has_pattern(options.targets);
+    const bool none = !targets && targets.error().kind == Kind::Gone && options.targets.has_pattern();
     if (!targets && (!none || options.no_wait)) return fail(targets.error());
     system::StopSignals stop;
     if (writer.on_screen()) terminal::Screen::block_signals();

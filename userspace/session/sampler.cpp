@@ -37,16 +37,15 @@ core::Status Sampler::add(pid_t pid) {
 
 /// Whether to wait for later matches of a pattern.
 bool Sampler::waits() const {
-    return has_pattern(options_.targets) && !options_.no_wait;
+    return options_.targets.has_pattern() && !options_.no_wait;
 }
 
 void Sampler::look_for_more() {
-    if (!has_pattern(options_.targets)) return;
-    const auto targets = system::resolve(patterns_of(options_.targets));
-    if (!targets) return unreadable_.note_search(targets.error());
-    for (const system::Target &target : *targets) {
-        if (std::find(pids_.begin(), pids_.end(), target.pid) != pids_.end()) continue;
-        if (const core::Status added = add(target.pid); !added) not_added(target.pid, added.error());
+    if (!options_.targets.has_pattern()) return;
+    const auto found = system::matching(options_.targets, {pids_.begin(), pids_.end()});
+    if (!found) return unreadable_.note_search(found.error());
+    for (const pid_t pid : *found) {
+        if (const core::Status added = add(pid); !added) not_added(pid, added.error());
     }
 }
 

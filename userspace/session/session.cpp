@@ -16,17 +16,6 @@ using core::Status;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-bool has_pattern(const system::TargetArguments &arguments) {
-    return !arguments.comms.empty() || arguments.cgroup || arguments.user;
-}
-
-system::TargetArguments patterns_of(const system::TargetArguments &arguments) {
-    system::TargetArguments patterns = arguments;
-    patterns.plain.clear();
-    patterns.pids.clear();
-    return patterns;
-}
-
 Status Session::open() {
     tracer::Tracer::Options chosen;
     chosen.ring_bytes = options_.ring_bytes;
@@ -85,12 +74,16 @@ Status Session::attach(const std::vector<system::Target> &targets) {
         if (traced.contains(target.pid)) continue;
         const Status attached = tracer_->attach(target.pid);
         if (attached) continue;
-        const core::Error why = system::why_not_read(target.pid, attached.error());
-        if (target.named) return why;
-        spdlog::debug("{}: {}", target.pid, why.what);
-        tracer_->not_attached(target.pid, why);
+        if (target.named) return system::why_not_read(target.pid, attached.error());
+        not_attached(target.pid, attached.error());
     }
     return core::success();
+}
+
+void Session::not_attached(pid_t pid, const core::Error &error) {
+    const core::Error why = system::why_not_read(pid, error);
+    spdlog::debug("{}: {}", pid, why.what);
+    tracer_->not_attached(pid, why);
 }
 
 bool Session::must_end() const {
@@ -163,7 +156,7 @@ bool Session::handle_intents(Clock::time_point &next) {
 }
 
 Status Session::one_tick() {
-    if (waits_for_targets() || (has_pattern(options_.targets) && tracer_->any())) look_for_targets();
+    if (waits_for_targets() || (options_.targets.has_pattern() && tracer_->any())) look_for_targets();
     tracer_->tick();
     return take_ticks();
 }
@@ -183,9 +176,11 @@ void Session::report_wait() {
 
 void Session::look_for_targets() {
     tracer_->renew_cgroup();
-    const auto targets = system::resolve(patterns_of(options_.targets));
-    if (!targets) return tracer_->search_failed(targets.error());
-    if (const Status attached = attach(*targets); !attached) spdlog::debug("{}", attached.error().what);
+    const auto found = system::matching(options_.targets, tracer_->pids());
+    if (!found) return tracer_->search_failed(found.error());
+    for (const pid_t pid : *found) {
+        if (const Status attached = tracer_->attach(pid); !attached) not_attached(pid, attached.error());
+    }
 }
 
 /// How long to wait: at most 50 ms, so that few records wait to be processed.

@@ -24,11 +24,6 @@
 
 namespace rsslag::session {
 
-/// Whether patterns_of() is not empty.
-bool has_pattern(const system::TargetArguments &arguments);
-/// The arguments that can match more processes later. A PID cannot: a later process that reuses it is not meant.
-system::TargetArguments patterns_of(const system::TargetArguments &arguments);
-
 inline constexpr const char *kWaitsForFirst = "no process matches yet; waiting for one";
 inline constexpr const char *kWaitsForNext = "all matching processes have ended; waiting for the next one";
 
@@ -75,12 +70,13 @@ class Session {
     core::Status summary();
 
   private:
-    bool waits_for_targets() const { return has_pattern(options_.targets) && !options_.no_wait; }
+    bool waits_for_targets() const { return options_.targets.has_pattern() && !options_.no_wait; }
     bool must_end() const;
     bool handle_intents(std::chrono::steady_clock::time_point &next);
     core::Status one_tick();
     core::Status take_ticks();
     void look_for_targets();
+    void not_attached(pid_t pid, const core::Error &error);
     void report_wait();
     core::Status find_owner();
     recording::Header header() const;

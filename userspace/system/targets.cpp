@@ -117,7 +117,9 @@ bool comm_matches(const procfs::Process &process, const std::vector<std::string>
     });
 }
 
-core::Result<std::vector<pid_t>> by_pattern(const TargetArguments &arguments) {
+}  // namespace
+
+core::Result<std::vector<pid_t>> matching(const TargetArguments &arguments, const std::unordered_set<pid_t> &known) {
     std::optional<uid_t> uid;
     if (arguments.user) {
         const auto parsed = parse_user(*arguments.user);
@@ -128,6 +130,7 @@ core::Result<std::vector<pid_t>> by_pattern(const TargetArguments &arguments) {
     if (!candidates) return candidates;
     std::vector<pid_t> found;
     for (const pid_t pid : *candidates) {
+        if (known.contains(pid)) continue;
         const auto process = procfs::Process::open(pid);
         const auto why = process ? why_unreadable(*process) : std::optional(process.error());
         // Without a free descriptor, this and all other processes would seem not to match.
@@ -143,6 +146,8 @@ core::Result<std::vector<pid_t>> by_pattern(const TargetArguments &arguments) {
     }
     return found;
 }
+
+namespace {
 
 Error no_such_name(std::string_view argument) {
     const auto meant = nearest(argument, process_names());
@@ -311,8 +316,8 @@ core::Result<std::vector<Target>> resolve(const TargetArguments &arguments) {
             found[pid] = true;
         }
     }
-    if (!arguments.comms.empty() || arguments.cgroup || arguments.user) {
-        const auto pids = by_pattern(arguments);
+    if (arguments.has_pattern()) {
+        const auto pids = matching(arguments, {});
         if (!pids) return pids.error();
         for (const pid_t pid : *pids)
             found.try_emplace(pid, false);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "core/result.h"
@@ -23,7 +24,9 @@ struct TargetArguments {
     std::optional<std::string> cgroup;  ///< --cgroup PATH, v2, with its descendants
     std::optional<std::string> user;    ///< -u USER, name or number: the real UID
 
-    bool empty() const { return plain.empty() && pids.empty() && comms.empty() && !cgroup && !user; }
+    /// Whether later processes can match, too. By a PID they cannot: a process that reuses it is not meant.
+    bool has_pattern() const { return !comms.empty() || cgroup || user; }
+    bool empty() const { return plain.empty() && pids.empty() && !has_pattern(); }
 };
 
 struct Target {
@@ -67,5 +70,9 @@ core::Result<std::optional<probe::Pattern>> pattern_of(const TargetArguments &ar
 /// even if it does not exist. Kind::BadInput for a malformed argument or the TID of a thread, with the PID of its
 /// process in the message; Kind::Gone if no process matches; Kind::Io if that cannot be known, for lack of descriptors.
 core::Result<std::vector<Target>> resolve(const TargetArguments &arguments);
+
+/// The processes that match the patterns, except those in `known`, whose files are not read; may be empty. Kind::Io as
+/// resolve().
+core::Result<std::vector<pid_t>> matching(const TargetArguments &arguments, const std::unordered_set<pid_t> &known);
 
 }  // namespace rsslag::system

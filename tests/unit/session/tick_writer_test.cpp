@@ -204,17 +204,5 @@ TEST(ScreenFacts, SayHowTheScreenIsFed) {
     EXPECT_LT(known.boot, std::chrono::system_clock::now());
 }
 
-TEST(HasPattern, IsWhatCanMatchMoreProcessesLater) {
-    system::TargetArguments arguments;
-    arguments.plain = {"1"};
-    arguments.pids = {"2"};
-    EXPECT_FALSE(has_pattern(arguments)) << "a PID matches one process only";
-    arguments.comms = {"nginx"};
-    EXPECT_TRUE(has_pattern(arguments));
-    system::TargetArguments cgroup;
-    cgroup.cgroup = "/x";
-    EXPECT_TRUE(has_pattern(cgroup));
-}
-
 }  // namespace
 }  // namespace rsslag::session

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "core/glob.h"
@@ -125,6 +126,34 @@ TEST(TargetArguments, AreEmptyOnlyWithoutAnyWord) {
     arguments = {};
     arguments.user = "root";
     EXPECT_FALSE(arguments.empty());
+}
+
+TEST(TargetArguments, HaveAPatternIfTheyCanMatchMoreProcessesLater) {
+    TargetArguments arguments;
+    arguments.plain = {"1"};
+    arguments.pids = {"2"};
+    EXPECT_FALSE(arguments.has_pattern()) << "a PID matches one process only";
+    arguments.comms = {"nginx"};
+    EXPECT_TRUE(arguments.has_pattern());
+    TargetArguments cgroup;
+    cgroup.cgroup = "/x";
+    EXPECT_TRUE(cgroup.has_pattern());
+}
+
+TEST(Matching, LeavesOutProcessesThatAreKnown) {
+    TargetArguments arguments;
+    arguments.user = std::to_string(getuid());
+    const pid_t parent = getppid();
+    const auto all = matching(arguments, {});
+    ASSERT_TRUE(all.ok()) << all.error().what;
+    EXPECT_EQ(std::ranges::count(*all, parent), 1);
+    const auto others = matching(arguments, {parent});
+    ASSERT_TRUE(others.ok()) << others.error().what;
+    EXPECT_EQ(std::ranges::count(*others, parent), 0);
+    arguments.comms = {"no such name at all"};
+    const auto none = matching(arguments, {parent});
+    ASSERT_TRUE(none.ok()) << none.error().what;
+    EXPECT_TRUE(none->empty());
 }
 
 TEST(Resolve, GivesNamedPidsAscendingAndOnce) {
