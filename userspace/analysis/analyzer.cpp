@@ -357,9 +357,7 @@ std::vector<core::GroupView> Analyzer::groups() const {
 }
 
 std::vector<core::GroupView> Analyzer::unknown() const {
-    std::vector<core::GroupView> groups = state_->ledger.groups();
-    std::erase_if(groups, [this](const core::GroupView &group) { return state_->ledger.has(group.mm); });
-    return groups;
+    return state_->ledger.unknown();
 }
 
 std::vector<Awaited> Analyzer::awaited() const {
@@ -415,7 +413,7 @@ std::vector<int> Analyzer::tids() const {
 }
 
 bool Analyzer::any() const {
-    return !state_->awaited.empty() || !state_->ledger.groups().empty() || leaving();
+    return !state_->awaited.empty() || state_->ledger.any_groups() || leaving();
 }
 
 bool Analyzer::leaving() const {

@@ -98,15 +98,19 @@ void Ledger::apply(const rsslag_sum &sum) {
 
 void Ledger::advance(std::uint64_t t_ns) {
     impl_->now = std::max(impl_->now, t_ns);
-    impl_->shared.visited += impl_->mms.size() + impl_->retired.size();
+    const std::vector<Shared::Name> awake = std::exchange(impl_->shared.awake, {});
+    impl_->shared.visited += awake.size() + impl_->retired.size();
     std::vector<std::shared_ptr<MmAccount>> over;
-    for (auto &[address, mm] : impl_->mms) {
+    for (const Shared::Name &name : awake) {
+        const std::shared_ptr<MmAccount> mm = impl_->at(name.address);
+        if (!mm || mm->generation != name.generation) continue;
         mm->advance(t_ns);
         for (const int tid : mm->others_to_end(t_ns)) {
             mm->end_other(tid, task(tid).value_or(TaskName{}), impl_->now, MmTasks::End::Silent);
-            impl_->forget_other(tid, address);
+            impl_->forget_other(tid, name.address);
             impl_->forget_last();
         }
+        if (!mm->rest()) impl_->shared.awake.push_back(name);
         // No process ever lived in this mm: a search through PATH creates and frees an mm for each candidate.
         if (!mm->bound && mm->torn_down && (mm->empty() || mm->last_ns + kTeardownNs < t_ns)) over.push_back(mm);
     }
@@ -284,6 +288,19 @@ std::vector<GroupView> Ledger::groups() const {
     for (const auto &[tgid, group] : impl_->groups)
         all.push_back(group);
     return all;
+}
+
+bool Ledger::any_groups() const {
+    return !impl_->groups.empty();
+}
+
+std::vector<GroupView> Ledger::unknown() const {
+    std::vector<GroupView> unknown;
+    if (impl_->all_known_at == impl_->version) return unknown;
+    for (const auto &[tgid, group] : impl_->groups)
+        if (!has(group.mm)) unknown.push_back(group);
+    if (unknown.empty()) impl_->all_known_at = impl_->version;
+    return unknown;
 }
 
 std::optional<GroupView> Ledger::group(int host_tgid) const {

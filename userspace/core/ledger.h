@@ -369,6 +369,9 @@ class Ledger {
     int tgid_of(std::uint64_t mm) const;
     /// Living groups, ascending by host TGID.
     std::vector<GroupView> groups() const;
+    bool any_groups() const;  ///< cheaper than groups()
+    /// Of these, those in an mm that is not known; see has().
+    std::vector<GroupView> unknown() const;
     /// The living group with this host TGID; nullopt if there is none.
     std::optional<GroupView> group(int host_tgid) const;
     /// The kernel's TIDs of all tasks that live in an mm of the ledger, unordered.

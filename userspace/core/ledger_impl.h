@@ -106,6 +106,7 @@ struct Ledger::Impl {
     /// Makes all of `last_` invalid. To be called when a task or an mm is added, removed or renumbered.
     void forget_last() { version++; }
     std::uint64_t version = 1;
+    mutable std::uint64_t all_known_at = 0;  ///< `version` when Ledger::unknown() was empty
     /// Whether a group other than `except` lives in the mm.
     bool alive_in(const MmAccount &mm, int except) const;
     void count_processes();

@@ -20,7 +20,19 @@ MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, s
       shared_(&shared),
       peaks_(shared.peaks),
       flushes_(options.anon_orders),
-      all_waiting_(&shared.waiting) {}
+      all_waiting_(&shared.waiting) {
+    wake();
+}
+
+void MmAccount::wake() {
+    if (shared_ == nullptr || std::exchange(awake_, true)) return;
+    shared_->awake.push_back({mm, generation});
+}
+
+bool MmAccount::rest() {
+    awake_ = !bound || torn_down || !histories_.settled() || tasks_.any_to_end();
+    return !awake_;
+}
 
 void MmAccount::hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value, bool sum) {
     counters_.set(cell, value);
@@ -42,6 +54,7 @@ Applied MmAccount::apply(const rsslag_update &update, Account &account, bool own
         take_absolute(update);
         return {true, std::nullopt, std::nullopt};
     }
+    wake();
     if ((update.flags & RSSLAG_TEARDOWN) != 0 && !std::exchange(torn_down, true)) {
         last = exact();
         count_waiting();
@@ -377,11 +390,13 @@ void MmAccount::leave_own(int tid, std::uint64_t faults, const TaskName &name) {
 void MmAccount::end_own(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns) {
     if (tasks_.find_own(tid) == nullptr) return;
     take_cache_from(tid);
+    wake();
     histories_.retag(tid, tasks_.end_own(tid, faults, name, std::max(t_ns, last_ns)));
     count_waiting();
 }
 
 void MmAccount::end_other(int tid, const TaskName &name, std::uint64_t t_ns, MmTasks::End end) {
+    wake();
     if (const auto tag = tasks_.end_other(tid, name, std::max(t_ns, last_ns), end)) histories_.retag(tid, *tag);
 }
 

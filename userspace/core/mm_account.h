@@ -33,6 +33,11 @@ struct Shared {
     AllPeaks peaks;
     std::size_t waiting = 0;    ///< processes that have exited and whose memory still exists
     std::uint64_t visited = 0;  ///< Ledger::visited()
+    /// Names an mm: another one may get its address.
+    struct Name {
+        std::uint64_t address = 0, generation = 0;
+    };
+    std::vector<Name> awake;  ///< mms for which MmAccount::advance() may have something to do
 };
 
 /// Each part keeps one kind of state, and none calls another: `counters_` the values, `tasks_` what each task
@@ -53,6 +58,9 @@ class MmAccount {
     /// `updates`: how many of the sum's updates have not been applied yet.
     void apply(const rsslag_sum &sum, Account &account, std::uint64_t updates, bool own);
     void advance(std::uint64_t t_ns);
+    /// To be called after advance(): whether the mm leaves Shared::awake, as advance() has nothing to do until its next
+    /// update or the end of one of its tasks.
+    bool rest();
     /// Settles open updates with their most likely amounts, as if no more records of this mm came.
     void finish();
     /// Starts an mm that was created during the trace, with all counters at 0.
@@ -127,6 +135,7 @@ class MmAccount {
     std::uint64_t last_ns = 0;
 
   private:
+    void wake();
     Applied apply_cpu(const rsslag_update &update, Account &account);
     Applied apply_thread(const rsslag_update &update, Account &account, bool direct);
     void count_waiting();
@@ -161,7 +170,8 @@ class MmAccount {
     ByCpu<std::uint64_t> folds_;
     MmHistories histories_;
     CounterHistory::Settled out_;
-    Shared *shared_;  ///< null in the copy that view() settles, and after close()
+    bool awake_ = false;  ///< in Shared::awake
+    Shared *shared_;      ///< null in the copy that view() settles, and after close()
     MmPeaks peaks_;
     std::array<std::int64_t, kMembers> baseline_{};
     Members remainder_;  ///< pages in the counters that no update accounts for

@@ -111,6 +111,8 @@ class MmTasks {
     bool leaving(std::uint64_t t_ns) const {
         return !former_tasks_.empty() && former_tasks_.rbegin()->second.over(t_ns);
     }
+    /// Whether release() or others_to_end() may have anything to do later, without another record.
+    bool any_to_end() const { return !former_tasks_.empty() || others_.size() > kMostOthers; }
     /// If there are very many tasks of other mms: those to pass to end_other(). They are silent, and their nets are the
     /// smallest. Most of them have ended, which no record shows; one that lives gets another account at its next
     /// update.

@@ -158,6 +158,25 @@ TEST(CostOfAWatermark, DoesNotDependOnTheNumberOfPossibleCpus) {
     EXPECT_LE(ledger.visited() - before, std::uint64_t{3 * kWatermarks}) << "the mm, its open update and a CPU";
 }
 
+TEST(CostOfAWatermark, DoesNotDependOnTheNumberOfMmsAtRest) {
+    constexpr int kMms = 1'000, kWatermarks = 100;
+    constexpr std::uint64_t kSecond = 1'000'000'000;
+    Processes all;
+    for (int i = 1; i <= kMms; ++i)
+        all.adopt(i, mm_of(i), {task(i, {}, i)});
+    all.ledger.advance(kNow + kSecond);
+    const std::uint64_t before = all.ledger.visited();
+    for (int i = 0; i < kWatermarks; ++i)
+        all.ledger.advance(kNow + kSecond);
+    EXPECT_EQ(all.ledger.visited(), before);
+    for (int i = 0; i < 3; ++i)
+        all.ledger.apply(update_record(RSSLAG_OWN, 7, mm_of(7), 5 + i));
+    all.ledger.advance(kNow + kSecond);
+    EXPECT_GT(all.ledger.visited(), before) << "the mm has open updates";
+    EXPECT_LT(all.ledger.visited(), before + kMms);
+    EXPECT_EQ(all.ledger.take_settled().size(), 3U);
+}
+
 TEST(CostOfAView, GrowsWithTheTasks) {
     constexpr int kTasks = 1'000;
     Processes all;
