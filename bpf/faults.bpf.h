@@ -22,6 +22,9 @@ struct {
     __type(value, struct rsslag_fault_slot);
 } fault_slots_overflow SEC(".maps");
 
+/* Whether a task has ever been in that map, so that userspace need not look. */
+rsslag_u32 fault_slots_overflowed;
+
 /* The number of page faults that the task has finished. */
 static __always_inline u64 faults_done(struct task_struct *task)
 {
@@ -67,6 +70,7 @@ static __always_inline struct rsslag_fault_slot *new_fault_slot(u32 tid)
         *(volatile rsslag_s32 *)&slot->tid = tid;
         return slot;
     }
+    *(volatile rsslag_u32 *)&fault_slots_overflowed = 1;
     bpf_map_update_elem(&fault_slots_overflow, &tid, &fresh, BPF_ANY);
     slot = bpf_map_lookup_elem(&fault_slots_overflow, &tid);
     if (!slot)
