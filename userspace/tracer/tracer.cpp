@@ -314,18 +314,25 @@ core::Result<core::RawReading> Tracer::State::read(const core::GroupView &group)
 }
 
 /// Whether the process needs no reading now: its figures on the screen have been the same for some time, including
-/// those of the last 30 seconds. A reading takes 0.3 ms, so thousands of them would take a CPU. Each process has
-/// another interval, so that not all are read at the same tick.
+/// those of the last 30 seconds. A reading takes 0.3 ms and a walk more, so thousands of them would take a CPU; those
+/// of processes at rest take a hundredth of one. Each process has another interval, so that not all are read at one
+/// tick. If ticks come more often than once a second, one second without an update is enough, since its last reading.
 bool Tracer::State::may_rest(const core::GroupView &group, std::uint64_t now_ns) {
     constexpr std::uint64_t kSecond = 1'000'000'000, kStill = 35 * kSecond;
     if (!options.for_screen || options.counting || analyzer.size() <= options.many) return false;
-    const std::uint64_t interval = (20 + static_cast<std::uint64_t>(group.host_tgid) % 11) * kSecond;
     const std::uint64_t changes = analyzer.updates(group.mm) + analyzer.losses().lost();
     Rest &rest = rests[group.host_tgid];
     if (rest.mm != group.mm || rest.changes != changes) rest = {group.mm, changes, now_ns, rest.read_ns};
     const auto plan = walks.find(group.host_tgid);
     const bool asked = plan != walks.end() && plan->second.next_ns == 0;  // by walk_now()
-    if (!asked && now_ns - rest.since_ns >= kStill && now_ns - rest.read_ns < interval) return true;
+    constexpr std::uint64_t kReadingNs = 300'000, kLeast = 20 * kSecond, kCostsAtMost = 100;
+    const std::uint64_t cost_ns = kReadingNs + (plan != walks.end() ? plan->second.cost_ns : 0);
+    const std::uint64_t least = std::max(kLeast, kCostsAtMost * cost_ns * rests.size());
+    const std::uint64_t interval = least + least / 20 * (static_cast<std::uint64_t>(group.host_tgid) % 11);
+    const bool still = now_ns - rest.since_ns >= kStill;
+    // A tick that comes a little early still reads.
+    const std::uint64_t rests_for = still ? interval : kSecond * 19 / 20;
+    if (!asked && rest.since_ns <= rest.read_ns && now_ns - rest.read_ns < rests_for) return true;
     rest.read_ns = now_ns;
     return false;
 }
@@ -339,8 +346,12 @@ void Tracer::tick() {
     std::vector<int> tids;
     std::uint64_t until = 0;
     const std::uint64_t now = source.now_ns();
+    std::unordered_set<int> resting;  // host TGIDs
     for (const core::GroupView &group : state.analyzer.groups()) {
-        if (state.may_rest(group, now)) continue;
+        if (state.may_rest(group, now)) {
+            resting.insert(group.host_tgid);
+            continue;
+        }
         auto taken = state.read(group);
         if (taken) {
             const std::vector<int> these = host_tids(taken->counters());
@@ -374,7 +385,7 @@ void Tracer::tick() {
     end.at = state.moment();
     state.feed(end);
     state.forget_pages();
-    state.list_due();
+    state.list_due(resting);
 }
 
 void Tracer::walk_now(pid_t pid) {

@@ -11,6 +11,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "analysis/mapping_table.h"
@@ -110,7 +111,7 @@ struct Tracer::State {
     void forget_pages();
     bool apply_if_new(const core::MappingChange &change);
     void list(int host_tgid, int pid, bool walk);
-    void list_due();
+    void list_due(const std::unordered_set<int> &except);
     void list_all();
     void take_in();
     void collect();

@@ -376,8 +376,13 @@ TEST_F(TracerTest, MatchesByTheCgroupThatHasThePathNow) {
     EXPECT_EQ(kernel_->times_matched(pattern.cgroup), 2U);
 }
 
-/// How many ticks the process has in so many seconds without an update.
-std::size_t ticks_at_rest(bool for_screen, std::size_t many, int seconds, bool updates_at_last = false) {
+struct Taken {
+    std::size_t ticks = 0, listings = 0;
+};
+
+/// How often the process is read in so many seconds without an update.
+Taken taken_at_rest(bool for_screen, std::size_t many, int seconds, bool updates_at_last = false,
+                    int ticks_per_second = 1) {
     auto source = std::make_unique<NoKernel>();
     NoKernel &kernel = *source;
     KeptTicks kept;
@@ -385,14 +390,19 @@ std::size_t ticks_at_rest(bool for_screen, std::size_t many, int seconds, bool u
     options.observer = &kept;
     options.for_screen = for_screen;
     options.many = many;
+    options.names = true;
     Tracer tracer = Tracer::over(std::move(source), options);
     EXPECT_TRUE(tracer.attach(kPid));
-    for (int second = 0; second < seconds; ++second) {
-        if (updates_at_last && second == seconds - 1) kernel.update();
-        kernel.sleep(1'000'000'000);
+    for (int tick = 1; tick <= seconds * ticks_per_second; ++tick) {
+        if (updates_at_last && tick == seconds * ticks_per_second) kernel.update();
+        kernel.sleep(1'000'000'000U / static_cast<unsigned>(ticks_per_second));
         tracer.tick();
     }
-    return kept.reported.size();
+    return {kept.reported.size(), kernel.listed().size()};
+}
+
+std::size_t ticks_at_rest(bool for_screen, std::size_t many, int seconds, bool updates_at_last = false) {
+    return taken_at_rest(for_screen, many, seconds, updates_at_last).ticks;
 }
 
 TEST(TracerAtRest, ReadsProcessesLessOftenIfThereAreManyOnAScreen) {
@@ -403,6 +413,15 @@ TEST(TracerAtRest, ReadsProcessesLessOftenIfThereAreManyOnAScreen) {
     EXPECT_EQ(ticks_at_rest(true, 0, 101, true), rested + 1) << "an update ends the rest";
     EXPECT_EQ(ticks_at_rest(true, 400, 100), 100U) << "few processes";
     EXPECT_EQ(ticks_at_rest(false, 0, 100), 100U) << "output for programs";
+    const std::size_t often = taken_at_rest(true, 0, 20, false, 10).ticks;
+    EXPECT_GE(often, 20U) << "at least once a second";
+    EXPECT_LE(often, 22U);
+    EXPECT_EQ(taken_at_rest(true, 0, 20, true, 10).ticks, often + 1) << "an update is shown at once";
+    EXPECT_EQ(taken_at_rest(true, 400, 20, false, 10).ticks, 200U);
+    EXPECT_EQ(taken_at_rest(true, 400, 300).listings, 31U) << "at the attach, and once in ten seconds";
+    const Taken many = taken_at_rest(true, 0, 300);
+    EXPECT_GE(many.listings, 10U);
+    EXPECT_LE(many.listings, 4 + (many.ticks - 35)) << "only when it is read";
 }
 
 TEST_F(TracerTest, RecordsTwiceAtATime) {
