@@ -35,7 +35,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostWaiting = 256;
 constexpr milliseconds kFrame{50};  ///< least time between frames
-constexpr milliseconds kAges{100};  ///< redraw interval without ticks: ages are shown in tenths of a second
+/// The redraw interval without ticks: ages are shown in tenths of a second. It is longer if drawing would take more
+/// than a hundredth of the time, as with thousands of rows.
+constexpr milliseconds kAges{100}, kAgesAtMost{1000};
+constexpr int kAgesCostAtMost = 100;
 constexpr milliseconds kBlocked{1000};
 constexpr char kEndOfTyping = 0x1D;  ///< Ctrl-]
 
@@ -106,6 +109,7 @@ struct Screen::State {
     bool typing = false;
     bool dirty = true;
     Clock::time_point drawn, ticked;
+    milliseconds ages = kAges;  ///< the redraw interval without ticks
 
     void run();
     void show();
@@ -301,7 +305,10 @@ documents::Grid Screen::State::grid() const {
 
 void Screen::State::draw() {
     const auto now = Clock::now();
-    terminal->draw(grid());
+    const documents::Grid made = grid();
+    const auto took = std::chrono::ceil<milliseconds>((Clock::now() - now) * kAgesCostAtMost);
+    ages = std::clamp(took, kAges, kAgesAtMost);
+    terminal->draw(made);
     drawn = Clock::now();
     dirty = false;
     if (drawn - now >= kBlocked) show_what_was_missed(drawn - now);
@@ -335,8 +342,8 @@ void Screen::State::show() {
             shown.live->type_to_command(false);
         }
         const auto since = Clock::now() - drawn;
-        if ((dirty && since >= kFrame) || since >= kAges) draw();
-        const auto left = std::chrono::ceil<milliseconds>((dirty ? kFrame : kAges) - (Clock::now() - drawn));
+        if ((dirty && since >= kFrame) || since >= ages) draw();
+        const auto left = std::chrono::ceil<milliseconds>((dirty ? kFrame : ages) - (Clock::now() - drawn));
         std::array<pollfd, 3> waiting_for{
             {{STDIN_FILENO, POLLIN, 0}, {signals.get(), POLLIN, 0}, {wake.get(), POLLIN, 0}}};
         const int timeout = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
