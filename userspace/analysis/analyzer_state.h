@@ -187,6 +187,7 @@ struct Analyzer::State {
     std::optional<core::Tick> compared(Taken &taken, std::uint64_t until_ns);
     void keep_walk(Traced &entry, core::Tick &tick) const;
     core::Extremes since_start(core::Extremes extremes) const;
+    std::vector<core::CourseSpan> since_start(std::vector<core::CourseSpan> course) const;
     void count(Traced &entry, core::Tick &tick);
     void add_totals(const core::Tick &tick);
 };

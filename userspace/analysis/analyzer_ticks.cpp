@@ -50,8 +50,7 @@ core::Tick Analyzer::State::tick_of(const core::GroupView &group, const core::Mm
 core::RecentGrowth Analyzer::State::recent_of(const core::MmView &mm) {
     core::RecentGrowth growth = recent->of(mm, now.t_ns);
     growth.from_ns = since_start(growth.from_ns);
-    for (core::CourseSpan &span : growth.course)
-        span.t_ns = since_start(span.t_ns);
+    growth.course = since_start(std::move(growth.course));
     return growth;
 }
 
@@ -231,7 +230,18 @@ core::Extremes Analyzer::State::since_start(core::Extremes extremes) const {
     return extremes;
 }
 
+std::vector<core::CourseSpan> Analyzer::State::since_start(std::vector<core::CourseSpan> course) const {
+    for (core::CourseSpan &span : course)
+        span.t_ns = since_start(span.t_ns);
+    return course;
+}
+
+/// And the course of all.
 void Analyzer::State::add_extremes_of_all() {
+    const auto read = [](const core::Tick &tick) { return tick.read; };
+    const auto first = std::find_if(reported.begin(), reported.end(), read);
+    if (first == reported.end()) return;
+    first->course_of_all = since_start(recent->take_course_of_all());
     const core::Extremes all = since_start(ledger.extremes());
     for (core::Tick &tick : reported) {
         if (!tick.read) continue;

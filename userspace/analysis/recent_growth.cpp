@@ -134,6 +134,7 @@ void RecentGrowth::learn(int host_tid, const core::Ledger &ledger) {
 
 void RecentGrowth::note(const rsslag_update &update, const core::Applied &applied, const core::Ledger &ledger) {
     if (!applied.known) return;
+    if (const auto held = ledger.held_by_all()) course_of_all_.add(update.t_ns, *held);
     if (const auto held = ledger.held(update.mm)) space_of(update.mm, update.t_ns).course.add(update.t_ns, *held);
     if (cpus_cache_) note_owner(space_of(update.mm, update.t_ns), update, applied);
     exporters::UpdateRow row;

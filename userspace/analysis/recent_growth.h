@@ -39,6 +39,8 @@ class RecentGrowth {
 
     /// The growth of the process that has this mm, up to that time.
     core::RecentGrowth of(const core::MmView &mm, std::uint64_t t_ns);
+    /// What all mms together held since the last call.
+    std::vector<core::CourseSpan> take_course_of_all() { return course_of_all_.take(); }
     /// To be called when the mm has ended.
     void forget(const core::MmView &mm);
     /// Drops growth that is older than kSeconds, and mms that the ledger no longer has.
@@ -97,6 +99,7 @@ class RecentGrowth {
     static void note_owner(Space &space, const rsslag_update &update, const core::Applied &applied);
 
     bool cpus_cache_;
+    core::CourseBuilder course_of_all_{kCourseNs, kMostCourse};
     MappingTable table_;
     bool any_names_ = false;
     std::uint64_t births_ = 0;

@@ -268,6 +268,12 @@ std::optional<Held> Ledger::held(std::uint64_t mm) const {
     return account ? account->held() : std::nullopt;
 }
 
+std::optional<Held> Ledger::held_by_all() const {
+    const AllPeaks &all = impl_->shared.peaks;
+    if (!all.running()) return std::nullopt;
+    return Held{Pages{all.reported()}, Pages{all.lag()}};
+}
+
 std::size_t Ledger::size() const {
     return impl_->mms.size() + impl_->tasks.size();
 }

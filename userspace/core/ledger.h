@@ -360,6 +360,8 @@ class Ledger {
     std::optional<MmView> view(std::uint64_t mm, int host_tgid = 0) const;
     /// The mm's current rss and lag; nullopt if it is unknown, is being torn down or needs a resync.
     std::optional<Held> held(std::uint64_t mm) const;
+    /// The same for the sum of all mms; nullopt while one of them needs a resync.
+    std::optional<Held> held_by_all() const;
     /// The number of mms and tasks in the ledger.
     std::size_t size() const;
     /// The number of mms, tasks, CPUs and open updates that all calls so far have visited, in addition to those of the

@@ -69,6 +69,8 @@ struct Tick {
     std::optional<RecentGrowth> recent;  ///< only for a screen
     /// The extremes so far of the sum of all mms, as Summary::all; only for a screen, with a reading.
     std::optional<Extremes> all;
+    /// What all mms held, since the last moment with ticks; in the first tick of a moment. Times since the attach.
+    std::vector<CourseSpan> course_of_all{};
     std::size_t all_processes = 0;          ///< traced processes that were running; only for a screen, with a reading
     std::vector<LoggedFlush> last_flushes;  ///< of this mm since the last tick, ascending; only for a screen
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <span>
 
@@ -349,6 +350,23 @@ std::uint64_t chart_span(std::uint64_t age_ns) {
 void draw_chart(Grid &grid, const Area &area, const Chart &chart, const TextStyle &style) {
     if (area.rows < 3 || chart.points.empty()) return;
     Plot(grid, area, chart, style).draw();
+}
+
+void Chart::add(const std::deque<core::CourseSpan> &course, std::uint64_t from_ns) {
+    std::vector<ChartPoint> spans;
+    for (const core::CourseSpan &span : course) {
+        if (span.t_ns < from_ns) continue;
+        const core::Held &last = span.last;
+        spans.push_back(
+            {span.t_ns, last.rss - last.lag, last.lag, std::nullopt, false, span.lag, span.least, span.most});
+    }
+    std::vector<ChartPoint> all;
+    all.reserve(spans.size() + points.size());
+    std::merge(points.begin(), points.end(), spans.begin(), spans.end(), std::back_inserter(all),
+               [](const ChartPoint &a, const ChartPoint &b) { return a.t_ns < b.t_ns; });
+    for (std::size_t i = 1; i < all.size(); ++i)
+        if (all[i].most) all[i].needs_resync = all[i - 1].needs_resync;
+    points = std::move(all);
 }
 
 void draw_legend(Grid &grid, int row, int column, int end, std::string_view what, bool ranges, const TextStyle &style) {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/course.h"
 #include "core/units.h"
 #include "documents/grid.h"
 #include "documents/snapshot.h"
@@ -46,6 +48,9 @@ struct Chart {
     /// known and higher than all lags.
     bool lag_strip = false;
     std::optional<core::Pages> lag_bound;
+
+    /// Adds what records show between the points, from this time on.
+    void add(const std::deque<core::CourseSpan> &course, std::uint64_t from_ns);
 };
 
 /// The shortest available span of at least `age_ns`, else the longest.

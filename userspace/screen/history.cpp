@@ -15,7 +15,8 @@ std::size_t bytes_of(const std::vector<Element> &elements) {
 std::size_t bytes_of(const Tick &tick) {
     const core::MmView &mm = tick.ledger;
     std::size_t bytes = sizeof(Tick) + bytes_of(mm.tasks) + bytes_of(mm.others) + bytes_of(mm.cpus) +
-                        bytes_of(tick.process.tasks) + bytes_of(tick.last_flushes) + tick.process.command_line.size();
+                        bytes_of(tick.process.tasks) + bytes_of(tick.last_flushes) + bytes_of(tick.course_of_all) +
+                        tick.process.command_line.size();
     if (tick.recent)
         bytes += bytes_of(tick.recent->mappings) + bytes_of(tick.recent->threads) + bytes_of(tick.recent->course) +
                  bytes_of(tick.recent->owners);

@@ -375,7 +375,14 @@ class ListLayout {
         for (std::size_t i = 0; i < all_.sums.size(); ++i)
             if (i + 1 == all_.sums.size() || all_.sums[i + 1].t_ns >= from) point(all_.sums[i]);
         point(sums_of(all_));
-        draw_legend(grid_, area.row, area.column, area.columns - 1, " RSS of all", false, state_.style);
+        // With --mode counts no record shows what they held between ticks.
+        const bool records = std::none_of(all_.processes.begin(), all_.processes.end(),
+                                          [](const auto &each) { return each.second.tick.extremes.summed; });
+        chart.add(all_.course, from);
+        if (all_.latest.all && all_.latest.all->most.to.n > 0)
+            chart.marks.push_back({all_.latest.all->most.t_ns, ChartMark::What::Peak});
+        draw_legend(grid_, area.row, area.column, area.columns - 1, records ? " RSS of all" : " RSS of all at ticks",
+                    records, state_.style);
         draw_chart(grid_, {area.row + 1, area.column + 1, rows - 1, area.columns - 2}, chart, state_.style);
         return rows;
     }

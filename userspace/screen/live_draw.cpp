@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <utility>
 
 #include "core/extreme_text.h"
@@ -112,28 +111,6 @@ void draw_members(Grid &grid, const Area &area, const LiveState &state, const Pr
     }
 }
 
-/// Adds what records show between the ticks.
-void add_course(Chart &chart, const Process &process, std::uint64_t from) {
-    std::vector<ChartPoint> spans;
-    for (const core::CourseSpan &span : process.course) {
-        if (span.t_ns < from) continue;
-        const core::Held &last = span.last;
-        spans.push_back(
-            {span.t_ns, last.rss - last.lag, last.lag, std::nullopt, false, span.lag, span.least, span.most});
-    }
-    std::vector<ChartPoint> all;
-    all.reserve(spans.size() + chart.points.size());
-    std::merge(chart.points.begin(), chart.points.end(), spans.begin(), spans.end(), std::back_inserter(all),
-               [](const ChartPoint &a, const ChartPoint &b) { return a.t_ns < b.t_ns; });
-    for (std::size_t i = 1; i < all.size(); ++i)
-        if (all[i].most) all[i].needs_resync = all[i - 1].needs_resync;
-    chart.points = std::move(all);
-    for (const std::uint64_t t_ns : process.execs)
-        chart.marks.push_back({t_ns, ChartMark::What::Exec});
-    if (process.tick.extremes.most.to.n > 0)
-        chart.marks.push_back({process.tick.extremes.most.t_ns, ChartMark::What::Peak});
-}
-
 Chart chart_of(const LiveState &state, const Process &process, std::uint64_t now_ns) {
     Chart chart;
     chart.page_size = process.tick.page_size;
@@ -147,7 +124,13 @@ Chart chart_of(const LiveState &state, const Process &process, std::uint64_t now
                                 state.member ? std::nullopt : sample.walked, sample.mark == core::Mark::AfterLoss,
                                 core::lag(sample.flushed + sample.cached, sample.flushed)});
     }
-    if (!state.member) add_course(chart, process, from);
+    if (!state.member) {
+        chart.add(process.course, from);
+        for (const std::uint64_t t_ns : process.execs)
+            chart.marks.push_back({t_ns, ChartMark::What::Exec});
+        if (process.tick.extremes.most.to.n > 0)
+            chart.marks.push_back({process.tick.extremes.most.t_ns, ChartMark::What::Peak});
+    }
     if (state.past) chart.right = "then";
     chart.lag_strip = !state.member;
     if (const auto &bound = figures_of(process.tick).bound) chart.lag_bound = bound->rss;
@@ -174,10 +157,11 @@ std::string peak_text(const Tick &tick, ShownMember member, const TextStyle &sty
 void draw_history(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns,
                   const std::string &peak) {
     // With --mode counts no record shows what the process held between ticks.
-    const std::string what = " " + upper(name(state.member)) + (process.tick.extremes.summed ? " at ticks" : "");
+    const bool records = !process.tick.extremes.summed;
+    const std::string what = " " + upper(name(state.member)) + (records ? "" : " at ticks");
     const int end = area.column + area.columns;
     grid.put_right(area.row, end, peak);
-    draw_legend(grid, area.row, area.column, end - (peak.empty() ? 0 : cells(peak) + 2), what, !state.member,
+    draw_legend(grid, area.row, area.column, end - (peak.empty() ? 0 : cells(peak) + 2), what, !state.member && records,
                 state.style);
     draw_chart(grid, {area.row + 1, area.column + 1, area.rows - 1, area.columns - 1}, chart_of(state, process, now_ns),
                state.style);

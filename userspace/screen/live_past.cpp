@@ -54,6 +54,8 @@ Overview LiveState::overview_at(const Moment &moment) const {
         drop_later(process.course, process.tick.t_ns);
     }
     then.all.sums = all.sums;
+    then.all.course = all.course;
+    drop_later(then.all.course, moment.t_ns);
     drop_later(then.all.sums, moment.t_ns - 1);  // the sum of the moment itself comes with the next tick
     return std::move(then.all);
 }

@@ -41,12 +41,14 @@ std::uint64_t total(const Tick &tick) {
     return tick.ledger.updates + tick.ledger.updates_by_others + tick.faults;
 }
 
+void append(std::deque<core::CourseSpan> &course, std::vector<core::CourseSpan> more) {
+    course.insert(course.end(), more.begin(), more.end());
+    while (course.size() > kSamples)
+        course.pop_front();
+}
+
 void take_course(Process &process, Tick &tick) {
-    if (!tick.recent) return;
-    const std::vector<core::CourseSpan> course = std::exchange(tick.recent->course, {});
-    process.course.insert(process.course.end(), course.begin(), course.end());
-    while (process.course.size() > kSamples)
-        process.course.pop_front();
+    if (tick.recent) append(process.course, std::exchange(tick.recent->course, {}));
 }
 
 /// `most`: the number of samples to keep.
@@ -159,6 +161,7 @@ void LiveState::take(Tick tick, std::string user, std::string cgroup) {
     take_latest(tick);
     auto &processes = all.processes;
     const int ticked = tick.process.pid;
+    append(all.course, std::exchange(tick.course_of_all, {}));
     const auto known = processes.find(ticked);
     if (processes.empty() || ticked == shown_before) pid = ticked;
     const bool ends = tick.state != core::State::Running;

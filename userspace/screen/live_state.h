@@ -135,8 +135,9 @@ struct EndedPeaks {
 
 /// All traced processes.
 struct Overview {
-    std::map<int, Process> processes;  ///< by PID
-    std::deque<Sample> sums;           ///< of the processes that were running, one for each moment with ticks
+    std::map<int, Process> processes;     ///< by PID
+    std::deque<Sample> sums;              ///< of the processes that were running, one for each moment with ticks
+    std::deque<core::CourseSpan> course;  ///< what they held, by every record
     Latest latest;
     // Ended processes that were removed from `processes`:
     std::size_t left_out = 0;

@@ -234,6 +234,31 @@ TEST(Course, HasWhatRecordsShowBetweenTwoTicks) {
     ticks = analyzer.apply(test::tick_end(2 * test::kSecond + 2'000'000));
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_TRUE(ticks[0].recent->course.empty()) << "it is of the time since the last tick";
+    EXPECT_TRUE(ticks[0].course_of_all.empty());
+}
+
+TEST(Course, OfAllIsTheSumAtEachRecord) {
+    test::TickAnalyzer analyzer(test::facts(), {.threads = {}, .for_screen = true});
+    constexpr std::uint64_t kTenth = test::kSecond / 10;
+    analyzer.apply(test::attach(kTenth));
+    event::Attach other = test::attach(2 * kTenth, 500);
+    other.host_tgid = 5000;
+    other.counters.counters.mm = test::kMm + 4096;
+    other.counters.counters.tasks = {core::test::task(5000, {}, 5000)};
+    other.faults.tasks.clear();
+    analyzer.apply(std::move(other));
+    for (const auto &[t_ns, count] : {std::pair{3 * kTenth, 1010}, {3 * kTenth + 1000, 5000}, {7 * kTenth, 1012}})
+        analyzer.apply(test::update(t_ns, count));
+    analyzer.apply(test::until(test::kSecond));
+    analyzer.apply(test::reading(test::kSecond + 1'000'000, 1012));
+    const auto ticks = analyzer.apply(test::tick_end(test::kSecond + 2'000'000));
+    ASSERT_EQ(ticks.size(), 1U);
+    const std::vector<core::CourseSpan> &course = ticks[0].course_of_all;
+    ASSERT_EQ(course.size(), 2U);
+    EXPECT_EQ(course[0].t_ns, 3 * kTenth);
+    EXPECT_EQ(course[0].least.n, 1510);
+    EXPECT_EQ(course[0].most.n, 5500);
+    EXPECT_EQ(course[1].last.rss.n, 1512);
 }
 
 }  // namespace

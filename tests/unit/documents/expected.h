@@ -22,6 +22,13 @@ inline bool contains(const std::string &text, std::string_view part) {
     return text.find(part) != std::string::npos;
 }
 
+inline std::size_t count(const std::string &text, std::string_view part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size()))
+        ++found;
+    return found;
+}
+
 inline bool is_ascii(const std::string &text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7F); });
 }

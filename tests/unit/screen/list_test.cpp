@@ -11,6 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 using test::ascii_style;
 using test::contains;
+using test::count;
 using test::family;
 using test::family_screen;
 using test::is_golden;
@@ -32,6 +33,8 @@ std::string row_with(const LiveScreen &screen, std::string_view text, Size size 
         if (contains(grid.row_text(row), text)) return grid.row_text(row);
     return "";
 }
+
+constexpr std::string_view kRange = "\u254E";
 
 /// The commands in the order of the rows, each with the branch before it.
 std::vector<std::string> commands(const LiveScreen &screen) {
@@ -69,6 +72,20 @@ TEST_F(ProcessList, IsShownFirstAtEverySize) {
     EXPECT_TRUE(is_golden(drawn(ascii, {24, 80}), "list_tree_ascii_80x24.txt"));
     press(ascii, "?");
     EXPECT_TRUE(is_golden(drawn(ascii, {24, 80}), "list_help_80x24.txt"));
+}
+
+TEST_F(ProcessList, DrawsWhatRecordsShowBetweenTicks) {
+    const std::size_t before = count(drawn(family_screen({})), kRange);
+    EXPECT_EQ(before, 1U) << "the legend";
+    LiveScreen screen = family_screen({});
+    Tick tick = relative_tick(family()[0], 33);
+    const core::Pages rss{500'000};
+    tick.course_of_all = {{tick.t_ns - 1'500'000'000, rss, rss + rss, {}, {rss, {}}}};
+    tick.all.emplace();
+    tick.all->most = {rss + rss, rss + rss, {}, tick.t_ns - 1'500'000'000, 0, 0};
+    screen.take(tick);
+    EXPECT_GT(count(drawn(screen), kRange), before + 1) << drawn(screen);
+    EXPECT_EQ(count(drawn(screen), "\u25B2"), 1U) << "the peak";
 }
 
 TEST_F(ProcessList, SumsUpWhatTheyHoldAndSharedMemoryOnce) {

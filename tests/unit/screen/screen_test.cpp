@@ -21,6 +21,7 @@ using test::busy_screen;
 using test::classic_screen;
 using test::classic_tick;
 using test::contains;
+using test::count;
 using test::is_golden;
 using test::keys;
 using test::press;
@@ -62,13 +63,6 @@ TEST_F(Screens, ShowThePeakAtEverySizeWithAChart) {
     tick.extremes.comm = "sh";
     screen.take(tick);
     EXPECT_TRUE(contains(shown(screen, {24, 80}), " at most 417,612 kB at 1.32 s as sh"));
-}
-
-std::size_t count(const std::string &text, std::string_view part) {
-    std::size_t found = 0;
-    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size()))
-        ++found;
-    return found;
 }
 
 TEST_F(Screens, DrawWhatRecordsShowBetweenTicks) {

@@ -19,6 +19,7 @@ namespace rsslag::screen::test {
 
 using documents::test::ascii_style;
 using documents::test::contains;
+using documents::test::count;
 using documents::test::cpu_document;
 using documents::test::cpu_tick;
 using documents::test::ended_tick;
