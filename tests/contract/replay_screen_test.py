@@ -62,6 +62,21 @@ class ReplayScreen(unittest.TestCase):
             pane.until(lambda text: 'q quit' not in text)
             self.assertEqual(pane.state(), '0 1')
 
+    def test_a_click_on_the_timeline_goes_there(self):
+        last_s = self.ticks[-1]['t_ns'] / 10**9
+        with Pane(90, 36) as pane:
+            pane.rsslag('replay', '--speed', '0.0625', RECORDING)
+            pane.until('q quit')
+            pane.type(' 0')
+            text = pane.until(lambda text: 'PAUSED at 0.0 s' in text and '●─' in text)
+            row, bar = next((i, line) for i, line in enumerate(text.split('\n')) if '●─' in line)
+            first, last = bar.index('●'), bar.rindex('─')
+            pane.mouse(0, row, first + (last - first) // 2)
+            text = pane.until(lambda text: 'PAUSED at 0.0 s' not in text and '━●─' in text)
+            at_s = float(re.search(r'PAUSED at ([\d.]+) s', text).group(1))
+            self.assertAlmostEqual(at_s, last_s / 2, delta=last_s / 5)
+            pane.type('q')
+
     def test_it_finds_the_peak_flushes_and_losses(self):
         (peak,) = [process['peak_lag']['pages'] for process in self.summary['processes']]
         with Pane(120, 36) as pane:

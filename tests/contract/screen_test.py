@@ -360,6 +360,63 @@ class ListTest(TracingTest):
             pane.until(lambda text: is_tree(text, ('sh', '├ sh', '│ └ sleep', '└ sleep')))
             pane.type('q')
 
+    def test_groups_by_cgroup_and_draws_the_sum_from_records(self):
+        with Held('few-pages') as one, Held('few-pages') as other, Pane(160, 36) as pane:
+            ticks = live('-p', one.pid, '-p', other.pid, '--format', 'jsonl', '--duration', '100ms').documents()[:2]
+            both = sum(tick['exact']['rss'] for tick in ticks)
+            pane.rsslag('live', '-p', one.pid, '-p', other.pid)
+            pane.until(lambda text: '2 AGREES' in text and 'RSS of all' in text and 'lowest to highest' in text)
+            pane.type('vv')
+            text = pane.until(', by cgroup')
+            rows = text.split('\n')
+            (group,) = [i for i, row in enumerate(rows) if '2 processes' in row and i > 3]
+            self.assertIn(kb(both, ticks[0]).removesuffix(' kB'), rows[group])
+            for pid in (one.pid, other.pid):
+                self.assertIn(f' {pid} ', rows[group + 1] + rows[group + 2])
+            pane.type('q')
+
+
+GROWS = """import mmap, sys
+pieces = []
+print('started', flush=True)
+for line in sys.stdin:
+    pieces.append(mmap.mmap(-1, 4 << 20))
+    for at in range(0, 4 << 20, 4096):
+        pieces[-1][at] = 1
+    print('grown', flush=True)
+"""
+
+
+@long_only('it reads a screen through tmux')
+@needs_tmux
+class PastTest(TracingTest):
+    def test_an_earlier_moment_shows_what_was_held_then(self):
+        grower = subprocess.Popen(['python3', '-c', GROWS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(grower.wait)
+        self.addCleanup(grower.kill)
+        self.addCleanup(grower.stdout.close)
+        self.addCleanup(grower.stdin.close)
+
+        def held():
+            tick = live('-p', grower.pid, '--format', 'jsonl', '--duration', '100ms').documents()[0]
+            return f"It holds {kb(tick['exact']['rss'], tick)}."
+
+        self.assertEqual(grower.stdout.readline(), 'started\n')
+        before = held()
+        with Pane(120, 36) as pane:
+            pane.rsslag('live', '-p', grower.pid)
+            pane.until(before)
+            print(file=grower.stdin, flush=True)
+            self.assertEqual(grower.stdout.readline(), 'grown\n')
+            after = held()
+            self.assertNotEqual(before, after)
+            pane.until(after)
+            pane.type('{' * 40)  # to the first moment
+            pane.until(lambda text: ' PAST ' in text and before in text)
+            pane.key('End')
+            pane.until(lambda text: ' PAST ' not in text and after in text)
+            pane.type('q')
+
 
 if __name__ == '__main__':
     contract.main()
