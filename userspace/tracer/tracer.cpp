@@ -308,33 +308,56 @@ core::Result<core::RawReading> Tracer::State::read(const core::GroupView &group)
     plan.cost_ns = static_cast<std::uint64_t>(taken->bracket.walk ? taken->bracket.walk->took_us : 0) * 1000;
     plan.cost_ns += look_up_pages(group, taken->counters().mm);
     plan.last_ns = taken->bracket_ns;
-    // A tick that comes a little early still walks.
-    plan.next_ns = taken->bracket_ns + std::max(kLeast * 19 / 20, kWalkCostsAtMost * plan.cost_ns);
+    // A tick that comes a little early still walks. Of many processes, all walks together have that limit.
+    const std::uint64_t share = many_on_screen() ? rests.size() : 1;
+    plan.next_ns = taken->bracket_ns + std::max(kLeast * 19 / 20, kWalkCostsAtMost * plan.cost_ns * share);
     return taken;
 }
 
+bool Tracer::State::many_on_screen() const {
+    return options.for_screen && !options.counting && analyzer.size() > options.many;
+}
+
 /// Whether the process needs no reading now: its figures on the screen have been the same for some time, including
-/// those of the last 30 seconds. A reading takes 0.3 ms and a walk more, so thousands of them would take a CPU; those
+/// those of the last 30 seconds. A reading takes 0.5 ms and a walk more, so thousands of them would take a CPU; those
 /// of processes at rest take a hundredth of one. Each process has another interval, so that not all are read at one
 /// tick. If ticks come more often than once a second, one second without an update is enough, since its last reading.
 bool Tracer::State::may_rest(const core::GroupView &group, std::uint64_t now_ns) {
     constexpr std::uint64_t kSecond = 1'000'000'000, kStill = 35 * kSecond;
-    if (!options.for_screen || options.counting || analyzer.size() <= options.many) return false;
+    if (!many_on_screen()) return false;
     const std::uint64_t changes = analyzer.updates(group.mm) + analyzer.losses().lost();
     Rest &rest = rests[group.host_tgid];
     if (rest.mm != group.mm || rest.changes != changes) rest = {group.mm, changes, now_ns, rest.read_ns};
     const auto plan = walks.find(group.host_tgid);
     const bool asked = plan != walks.end() && plan->second.next_ns == 0;  // by walk_now()
-    constexpr std::uint64_t kReadingNs = 300'000, kLeast = 20 * kSecond, kCostsAtMost = 100;
-    const std::uint64_t cost_ns = kReadingNs + (plan != walks.end() ? plan->second.cost_ns : 0);
+    constexpr std::uint64_t kReadingNs = 500'000, kLeast = 20 * kSecond, kCostsAtMost = 100;
+    // A listing of the mappings comes with it, which is another walk.
+    const std::uint64_t cost_ns = kReadingNs + (plan != walks.end() ? 2 * plan->second.cost_ns : 0);
     const std::uint64_t least = std::max(kLeast, kCostsAtMost * cost_ns * rests.size());
-    const std::uint64_t interval = least + least / 20 * (static_cast<std::uint64_t>(group.host_tgid) % 11);
+    const std::uint64_t interval = least + least / 100 * (static_cast<std::uint64_t>(group.host_tgid) % 101);
     const bool still = now_ns - rest.since_ns >= kStill;
     // A tick that comes a little early still reads.
     const std::uint64_t rests_for = still ? interval : kSecond * 19 / 20;
-    if (!asked && rest.since_ns <= rest.read_ns && now_ns - rest.read_ns < rests_for) return true;
-    rest.read_ns = now_ns;
-    return false;
+    return !asked && rest.since_ns <= rest.read_ns && now_ns - rest.read_ns < rests_for;
+}
+
+/// The processes to read at a tick. If all may rest for a second, it is the one that was read first: the screen's clock
+/// and its figures of all processes come with readings.
+std::vector<core::GroupView> Tracer::State::due(std::uint64_t now_ns) {
+    constexpr std::uint64_t kAtLeastNs = 950'000'000;  // a tick may come a little early
+    std::vector<core::GroupView> due, resting;
+    for (core::GroupView &group : analyzer.groups())
+        (may_rest(group, now_ns) ? resting : due).push_back(std::move(group));
+    if (due.empty() && !resting.empty() && now_ns - last_read_ns >= kAtLeastNs) {
+        const auto earlier = [this](const core::GroupView &a, const core::GroupView &b) {
+            return rests[a.host_tgid].read_ns < rests[b.host_tgid].read_ns;
+        };
+        due.push_back(std::move(*std::min_element(resting.begin(), resting.end(), earlier)));
+    }
+    for (const core::GroupView &group : due)
+        if (const auto rest = rests.find(group.host_tgid); rest != rests.end()) rest->second.read_ns = now_ns;
+    if (!due.empty()) last_read_ns = now_ns;
+    return due;
 }
 
 void Tracer::tick() {
@@ -346,12 +369,10 @@ void Tracer::tick() {
     std::vector<int> tids;
     std::uint64_t until = 0;
     const std::uint64_t now = source.now_ns();
-    std::unordered_set<int> resting;  // host TGIDs
-    for (const core::GroupView &group : state.analyzer.groups()) {
-        if (state.may_rest(group, now)) {
-            resting.insert(group.host_tgid);
-            continue;
-        }
+    const std::vector<core::GroupView> groups = state.due(now);
+    std::unordered_set<int> read;  // host TGIDs
+    for (const core::GroupView &group : groups) {
+        read.insert(group.host_tgid);
         auto taken = state.read(group);
         if (taken) {
             const std::vector<int> these = host_tids(taken->counters());
@@ -385,7 +406,7 @@ void Tracer::tick() {
     end.at = state.moment();
     state.feed(end);
     state.forget_pages();
-    state.list_due(resting);
+    state.list_due(read);
 }
 
 void Tracer::walk_now(pid_t pid) {

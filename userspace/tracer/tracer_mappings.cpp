@@ -72,14 +72,15 @@ void Tracer::State::list(int host_tgid, int pid, bool walk) {
     if (listing) feed(event::MappingListing{std::move(*listing)});
 }
 
-/// Lists processes that are due, except these. A process that started during the trace is due kListAgainNs after it was
-/// first seen.
-void Tracer::State::list_due(const std::unordered_set<int> &except) {
+/// Lists processes that are due, of those that this tick has read. A process that started during the trace is due
+/// kListAgainNs after it was first seen.
+void Tracer::State::list_due(const std::unordered_set<int> &read) {
     const std::uint64_t now = source->now_ns();
     for (const core::GroupView &group : analyzer.groups()) {
-        if (group.tgid == 0 || except.contains(group.host_tgid)) continue;
+        if (group.tgid == 0) continue;
         const auto [due, is_new] = next_listing_ns.try_emplace(group.host_tgid, now + kListAgainNs);
-        if (!is_new && due->second <= now) list(group.host_tgid, group.tgid, options.walk);
+        if (!is_new && due->second <= now && read.contains(group.host_tgid))
+            list(group.host_tgid, group.tgid, options.walk);
     }
 }
 

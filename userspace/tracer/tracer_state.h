@@ -61,6 +61,7 @@ struct Tracer::State {
     std::list<Recording> recordings;
     std::map<int, WalkPlan> walks;         ///< by host TGID
     std::map<int, Rest> rests;             ///< by host TGID; Options::many
+    std::uint64_t last_read_ns = 0;        ///< time of the last tick with a reading; Options::many
     std::optional<core::Losses> reported;  ///< in the last Losses event, and so in the recordings
     std::uint64_t folded_cpus = 0;         ///< as of the last CpusFolded event
     std::uint64_t folds_looked_ns = 0;     ///< time of the last call of the source's folded_cpus()
@@ -111,14 +112,16 @@ struct Tracer::State {
     void forget_pages();
     bool apply_if_new(const core::MappingChange &change);
     void list(int host_tgid, int pid, bool walk);
-    void list_due(const std::unordered_set<int> &except);
+    void list_due(const std::unordered_set<int> &read);
     void list_all();
     void take_in();
     void collect();
     void trace_adopted(int host_tgid, std::uint64_t mm);
     core::Result<core::TimedCounters> read_counters(const core::GroupView &group);
     core::Result<core::RawReading> read(const core::GroupView &group);
+    bool many_on_screen() const;
     bool may_rest(const core::GroupView &group, std::uint64_t now_ns);
+    std::vector<core::GroupView> due(std::uint64_t now_ns);
     void stop();
 
     // Functions that start a recording while the trace is running.

@@ -71,24 +71,33 @@ class NoKernel : public Source {
         return std::vector<core::FaultCounts>(tids.size(), {updates_, 1});
     }
     std::optional<core::EndFigures> end_of(int) override { return std::nullopt; }
-    core::Result<core::TimedCounters> read_counters(pid_t) override {
+    core::Result<core::TimedCounters> read_counters(pid_t pid) override {
         if (refuses_) return core::Error{core::Kind::Io, "cannot read it: Too many open files", EMFILE, "raise it"};
         const std::uint64_t begin = now_ns();
         core::TimedCounters taken{analysis::test::counters(anon()), begin, now_ns()};
-        taken.counters.mm = mm_;
+        name(taken.counters, pid);
         taken.counters.started_ns = started_ns_;
         return taken;
     }
-    core::Result<core::RawReading> read(int, pid_t, bool walk) override {
+    core::Result<core::RawReading> read(int, pid_t pid, bool walk) override {
         if (refuses_) return core::Error{core::Kind::Io, "cannot read it: Too many open files", EMFILE, "raise it"};
         auto taken = analysis::test::reading(now_ns() - kStart, anon(), walk).reported;
         for (core::CounterReading &each : taken->bracket.readings)
-            each.mm = mm_;
+            name(each, pid);
+        taken->pid = pid;
         return taken;
     }
     void forget(int) override {}
     core::OwnCost cost(std::uint64_t sent) override { return {static_cast<double>(sent), std::nullopt, {1}}; }
     core::OwnCost whole_cost(std::uint64_t sent) override { return cost(sent); }
+
+    /// Any other process has an mm and a task of its own.
+    void name(core::CounterReading &reading, pid_t pid) const {
+        reading.mm = mm_;
+        if (pid == kPid) return;
+        reading.mm += 0x100000 * static_cast<std::uint64_t>(pid);
+        reading.tasks = {core::test::task(pid, {}, pid)};
+    }
 
     /// `lost`: the ring was full for its record.
     void update(bool lost = false) {
@@ -376,52 +385,66 @@ TEST_F(TracerTest, MatchesByTheCgroupThatHasThePathNow) {
     EXPECT_EQ(kernel_->times_matched(pattern.cgroup), 2U);
 }
 
+struct AtRest {
+    bool for_screen = true;
+    std::size_t many = 0;
+    int seconds = 0;
+    int processes = 1;
+    int ticks_per_second = 1;
+    bool updates_at_last = false;
+};
 struct Taken {
     std::size_t ticks = 0, listings = 0;
+    std::string last;  ///< tick
 };
 
-/// How often the process is read in so many seconds without an update.
-Taken taken_at_rest(bool for_screen, std::size_t many, int seconds, bool updates_at_last = false,
-                    int ticks_per_second = 1) {
+/// How often the processes are read in so many seconds without an update.
+Taken taken(const AtRest &rest) {
     auto source = std::make_unique<NoKernel>();
     NoKernel &kernel = *source;
     KeptTicks kept;
     Tracer::Options options;
     options.observer = &kept;
-    options.for_screen = for_screen;
-    options.many = many;
+    options.for_screen = rest.for_screen;
+    options.many = rest.many;
     options.names = true;
     Tracer tracer = Tracer::over(std::move(source), options);
-    EXPECT_TRUE(tracer.attach(kPid));
-    for (int tick = 1; tick <= seconds * ticks_per_second; ++tick) {
-        if (updates_at_last && tick == seconds * ticks_per_second) kernel.update();
-        kernel.sleep(1'000'000'000U / static_cast<unsigned>(ticks_per_second));
+    for (int i = 0; i < rest.processes; ++i)
+        EXPECT_TRUE(tracer.attach(kPid + 1000 * i));
+    const int last = rest.seconds * rest.ticks_per_second;
+    for (int tick = 1; tick <= last; ++tick) {
+        if (rest.updates_at_last && tick == last) kernel.update();
+        kernel.sleep(1'000'000'000U / static_cast<unsigned>(rest.ticks_per_second));
         tracer.tick();
     }
-    return {kept.reported.size(), kernel.listed().size()};
-}
-
-std::size_t ticks_at_rest(bool for_screen, std::size_t many, int seconds, bool updates_at_last = false) {
-    return taken_at_rest(for_screen, many, seconds, updates_at_last).ticks;
+    return {kept.reported.size(), kernel.listed().size(), kept.reported.empty() ? "" : kept.reported.back()};
 }
 
 TEST(TracerAtRest, ReadsProcessesLessOftenIfThereAreManyOnAScreen) {
-    EXPECT_EQ(ticks_at_rest(true, 0, 30), 30U);
-    const std::size_t rested = ticks_at_rest(true, 0, 100);
-    EXPECT_GE(rested, 37U);
-    EXPECT_LE(rested, 40U);
-    EXPECT_EQ(ticks_at_rest(true, 0, 101, true), rested + 1) << "an update ends the rest";
-    EXPECT_EQ(ticks_at_rest(true, 400, 100), 100U) << "few processes";
-    EXPECT_EQ(ticks_at_rest(false, 0, 100), 100U) << "output for programs";
-    const std::size_t often = taken_at_rest(true, 0, 20, false, 10).ticks;
-    EXPECT_GE(often, 20U) << "at least once a second";
-    EXPECT_LE(often, 22U);
-    EXPECT_EQ(taken_at_rest(true, 0, 20, true, 10).ticks, often + 1) << "an update is shown at once";
-    EXPECT_EQ(taken_at_rest(true, 400, 20, false, 10).ticks, 200U);
-    EXPECT_EQ(taken_at_rest(true, 400, 300).listings, 31U) << "at the attach, and once in ten seconds";
-    const Taken many = taken_at_rest(true, 0, 300);
-    EXPECT_GE(many.listings, 10U);
-    EXPECT_LE(many.listings, 4 + (many.ticks - 35)) << "only when it is read";
+    EXPECT_EQ(taken({.seconds = 30, .processes = 5}).ticks, 5 * 30U);
+    const std::size_t rested = taken({.seconds = 100, .processes = 5}).ticks;
+    EXPECT_GE(rested, 5 * 35U + 65U) << "at least one in each second";
+    EXPECT_LE(rested, 5 * 36U + 70U);
+    const std::string last = taken({.seconds = 101, .processes = 5, .updates_at_last = true}).last;
+    EXPECT_NE(last.find("\"pid\":4711,"), std::string::npos) << "an update ends the rest: " << last;
+    EXPECT_EQ(taken({.many = 400, .seconds = 100, .processes = 5}).ticks, 500U) << "few processes";
+    EXPECT_EQ(taken({.for_screen = false, .seconds = 100, .processes = 5}).ticks, 500U) << "output for programs";
+}
+
+TEST(TracerAtRest, ReadsOnceASecondIfTicksComeMoreOften) {
+    const std::size_t rested = taken({.seconds = 20, .ticks_per_second = 10}).ticks;
+    EXPECT_GE(rested, 20U);
+    EXPECT_LE(rested, 22U);
+    EXPECT_EQ(taken({.seconds = 20, .ticks_per_second = 10, .updates_at_last = true}).ticks, rested + 1);
+    EXPECT_EQ(taken({.many = 400, .seconds = 20, .ticks_per_second = 10}).ticks, 200U);
+}
+
+TEST(TracerAtRest, ListsMappingsOnlyOfProcessesThatItReads) {
+    EXPECT_EQ(taken({.many = 400, .seconds = 300, .processes = 50}).listings, 50 * 31U) << "and at the attach";
+    const Taken many = taken({.seconds = 300, .processes = 50});
+    EXPECT_GE(many.listings, 50 * 4U);
+    EXPECT_LE(many.listings, 50 * 4U + (many.ticks - 50 * 35U));
+    EXPECT_LE(many.listings, 50 * 20U);
 }
 
 TEST_F(TracerTest, RecordsTwiceAtATime) {
