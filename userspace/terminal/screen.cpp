@@ -36,9 +36,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostWaiting = 256;
 constexpr milliseconds kFrame{50};  ///< least time between frames
 /// The redraw interval without ticks: ages are shown in tenths of a second. It is longer if drawing would take more
-/// than a hundredth of the time, as with thousands of rows.
-constexpr milliseconds kAges{100}, kAgesAtMost{1000};
-constexpr int kAgesCostAtMost = 100;
+/// than half a percent of the time, as with thousands of rows.
+constexpr milliseconds kAges{100}, kAgesAtMost{2000};
+constexpr int kAgesCostAtMost = 200;
 constexpr milliseconds kBlocked{1000};
 constexpr char kEndOfTyping = 0x1D;  ///< Ctrl-]
 
