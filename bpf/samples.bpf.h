@@ -42,7 +42,7 @@ rsslag_u32 largest_stack_size = RSSLAG_STACK_SIZES - 1;
 
 /* The last update on this CPU, from which the next one's amount is estimated. */
 struct last_update {
-    u64 mm;
+    u64 mm, mixed_mm;
     s64 count[EXACT_RSS_MEMBERS];
     s32 cached[EXACT_RSS_MEMBERS];
 };
@@ -53,20 +53,40 @@ struct {
     __type(value, struct last_update);
 } last_updates SEC(".maps");
 
-/* The amount in pages if no other CPU has folded since; 1 for the first update of an mm on this CPU. */
-static __always_inline s32 estimated_amount(u64 mm, u32 member, s64 count, s32 cached)
+/* The finalizer of splitmix64: each bit of the result depends on each bit of the input. */
+static __always_inline u64 mixed(u64 value)
+{
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
+    return value ^ (value >> 31);
+}
+
+static __always_inline u64 mixed_mm(u64 mm)
+{
+    return mixed(mm ^ sample_seed);
+}
+
+/* The one of the mm. If the last update was of another mm, all amounts are 0. */
+static __always_inline struct last_update *last_update_of(u64 mm)
 {
     u32 zero = 0;
     struct last_update *last = bpf_map_lookup_elem(&last_updates, &zero);
+
+    if (last && last->mm != mm) {
+        last->mm = mm;
+        last->mixed_mm = mixed_mm(mm);
+        EXACT_RSS_EACH(m, last->cached[m] = 0; last->count[m] = 0);
+    }
+    return last;
+}
+
+/* The amount in pages if no other CPU has folded since; 1 for the first update of an mm on this CPU. */
+static __always_inline s32 estimated_amount(struct last_update *last, u32 member, s64 count, s32 cached)
+{
     s64 amount = 1;
 
-    if (!last)
-        return 1;
     member = exact_rss_index(member);
-    if (last->mm != mm) {
-        last->mm = mm;
-        EXACT_RSS_EACH(m, last->cached[m] = 0; last->count[m] = 0);
-    } else if (last->count[member] || last->cached[member]) {
+    if (last->count[member] || last->cached[member]) {
         amount = cached - last->cached[member];
         if (!cached)
             amount += count - last->count[member];
@@ -78,18 +98,10 @@ static __always_inline s32 estimated_amount(u64 mm, u32 member, s64 count, s32 c
     return amount > MAX_ESTIMATE ? MAX_ESTIMATE : amount < -MAX_ESTIMATE ? -MAX_ESTIMATE : amount;
 }
 
-/* The finalizer of splitmix64: each bit of the result depends on each bit of the input. */
-static __always_inline u64 mixed(u64 value)
-{
-    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
-    return value ^ (value >> 31);
-}
-
-static __always_inline bool is_sampled(u64 mm, u64 address, s32 estimated)
+static __always_inline bool is_sampled(u64 mixed_mm, u64 address, s32 estimated)
 {
     u64 pages = estimated < 0 ? -estimated : estimated;
-    u64 random = address ? (u32)mixed((address >> PAGE_BYTES_LOG2) ^ mixed(mm ^ sample_seed)) : bpf_get_prandom_u32();
+    u64 random = address ? (u32)mixed((address >> PAGE_BYTES_LOG2) ^ mixed_mm) : bpf_get_prandom_u32();
 
     return random * sample_period < pages << 32;
 }
@@ -209,11 +221,8 @@ static __always_inline void send_sample(void *ctx, struct task_struct *task, con
     send(record);
 }
 
-/* `task` is the current one; of the update, `count` and `cached` are not used. */
-static __noinline void sample(void *ctx, struct task_struct *task, const struct rsslag_update *update, s32 estimated)
+static __noinline void send_sample_of_size(void *ctx, struct task_struct *task, const struct rsslag_update *update, s32 estimated)
 {
-    if (!is_sampled(update->mm, update->address, estimated))
-        return;
     switch (stack_size_of(task, update->tid)) {
     case 0:
         send_sample(ctx, task, update, estimated, sample_stack_bytes[0]);
@@ -224,6 +233,14 @@ static __noinline void sample(void *ctx, struct task_struct *task, const struct 
     default:
         send_sample(ctx, task, update, estimated, sample_stack_bytes[2]);
     }
+}
+
+/* `task` is the current one; of the update, `count` and `cached` are not used. Most updates have no sample, and cost no call. */
+static __always_inline void sample(void *ctx, struct task_struct *task, const struct rsslag_update *update, u64 mixed_mm,
+                                   s32 estimated)
+{
+    if (is_sampled(mixed_mm, update->address, estimated))
+        send_sample_of_size(ctx, task, update, estimated);
 }
 
 #endif

@@ -184,8 +184,12 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
         flags |= RSSLAG_NEWBORN;
     }
     record->flags = flags;
-    if (sample_period)
-        sample(ctx, task, record, estimated_amount(record->mm, record->member, record->count, record->cached));
+    if (sample_period) {
+        struct last_update *last = last_update_of(address_of(key));
+
+        if (last)
+            sample(ctx, task, record, last->mixed_mm, estimated_amount(last, member, record->count, record->cached));
+    }
     send_update(cpu, record);
     return 0;
 }

@@ -42,10 +42,14 @@ struct {
  * certain. A sample of a flush has no effect, as userspace knows the amount. */
 static __always_inline void sample_update(void *ctx, const struct rsslag_update *update)
 {
-    s32 amount = estimated_amount(update->mm, update->member, update->count, 0);
+    struct last_update *last = last_update_of(update->mm);
     struct task_struct *task = bpf_get_current_task_btf();
     struct thread_cache *cache;
+    s32 amount;
 
+    if (!last)
+        return;
+    amount = estimated_amount(last, update->member, update->count, 0);
     if (update->flags & RSSLAG_OWN && update->cached) {
         cache = bpf_task_storage_get(&thread_caches, task, NULL, 0);
         if (cache)
@@ -53,7 +57,7 @@ static __always_inline void sample_update(void *ctx, const struct rsslag_update 
         if (update->flags & RSSLAG_THRESHOLD || amount == update->cached)
             return;
     }
-    sample(ctx, task, update, amount);
+    sample(ctx, task, update, last->mixed_mm, amount);
 }
 
 /* Samples what the fault has added to or removed from the cache of the current task. */
@@ -62,6 +66,7 @@ static __always_inline void sample_fault(const struct rsslag_fault *fault)
     struct task_struct *task = bpf_get_current_task_btf();
     struct rsslag_update update = {};
     struct thread_cache *cache = bpf_task_storage_get(&thread_caches, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    u64 mm = mixed_mm(fault->mm);
     s32 amount;
 
     if (!cache)
@@ -78,7 +83,7 @@ static __always_inline void sample_fault(const struct rsslag_fault *fault)
         cache->count[m] = fault->cached[m];
         update.member = m;
         if (amount)
-            sample(NULL, task, &update, amount);
+            sample(NULL, task, &update, mm, amount);
     });
 }
 
