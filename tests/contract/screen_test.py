@@ -360,6 +360,24 @@ class ListTest(TracingTest):
             pane.until(lambda text: is_tree(text, ('sh', '├ sh', '│ └ sleep', '└ sleep')))
             pane.type('q')
 
+    def test_shows_each_of_very_many(self):
+        """They all have their first tick at the same moment. None of them grows."""
+        count = 600
+        directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, directory)
+        program = os.path.join(directory, 'crowd')
+        shutil.copy(shutil.which('sleep'), program)
+        crowd = [subprocess.Popen([program, '1000']) for _ in range(count)]
+        self.addCleanup(lambda: [each.wait() for each in crowd])
+        self.addCleanup(lambda: [each.kill() for each in crowd])
+        with Pane(160, 36) as pane:
+            pane.rsslag('live', '--comm', 'crowd')
+            text = pane.until(lambda text: f' {count} processes' in text and 'not read yet' not in text and 'grew by' in text)
+            self.assertIn('grew by 0 kB', text)
+            self.assertIn('lost 0', text)
+            pane.type('q')
+            pane.until('tree peak')
+
     def test_groups_by_cgroup_and_draws_the_sum_from_records(self):
         with Held('few-pages') as one, Held('few-pages') as other, Pane(160, 36) as pane:
             ticks = live('-p', one.pid, '-p', other.pid, '--format', 'jsonl', '--duration', '100ms').documents()[:2]

@@ -60,6 +60,8 @@ struct Key {
 // Intents: requests of a key to the session that runs the trace.
 struct Quit {};
 struct Back {};  ///< to the list of processes
+/// Reads all processes soon, also those at rest: ticks of them were dropped.
+struct ReadAll {};
 /// Walks the page tables of this process soon, outside of the usual intervals.
 struct WalkNow {
     int pid = 0;
@@ -95,7 +97,7 @@ struct Play {
     What what = What::Toggle;
     double amount = 0;  ///< SeekBy: seconds; SeekTo: a fraction of the recording, 0 to 1
 };
-using Intent = std::variant<Quit, Back, WalkNow, SetInterval, OpenLive, TypeToCommand, Copy, Record, Play>;
+using Intent = std::variant<Quit, Back, ReadAll, WalkNow, SetInterval, OpenLive, TypeToCommand, Copy, Record, Play>;
 
 /// The position and speed of a replay.
 struct Playback {

@@ -45,10 +45,13 @@ const std::string &TickNames::cgroup(const core::Tick &tick) {
 }
 
 void post_tick(terminal::Screen &screen, core::Tick tick, TickNames &names) {
-    screen.post([user = names.user(tick), cgroup = names.cgroup(tick),
-                 shared = std::make_shared<core::Tick>(std::move(tick))](auto &shown) {
-        if (shown.live) shown.live->take(std::move(*shared), user, cgroup);
-    });
+    const std::size_t processes = tick.all_processes;
+    screen.post(
+        [user = names.user(tick), cgroup = names.cgroup(tick),
+         shared = std::make_shared<core::Tick>(std::move(tick))](auto &shown) {
+            if (shown.live) shown.live->take(std::move(*shared), user, cgroup);
+        },
+        processes);
 }
 
 void post_stacks(terminal::Screen &screen, LiveStacks &stacks) {

@@ -142,6 +142,7 @@ Status Session::summary() {
 bool Session::handle_intents(Clock::time_point &next) {
     for (const screen::Intent &intent : writer_.screen()->intents()) {
         if (std::holds_alternative<screen::Quit>(intent)) return true;
+        if (std::holds_alternative<screen::ReadAll>(intent)) tracer_->read_all();
         if (const auto *const walk = std::get_if<screen::WalkNow>(&intent)) {
             tracer_->walk_now(walk->pid);
             next = Clock::now();

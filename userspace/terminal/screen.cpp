@@ -33,7 +33,8 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMostWaiting = 256;
+/// A tick of each process comes at the same moment, while the screen may be drawing.
+constexpr std::size_t kMostWaiting = 4096, kMostWaitingOfProcess = 4;
 constexpr milliseconds kFrame{50};  ///< least time between frames
 /// The redraw interval without ticks: ages are shown in tenths of a second. It is longer if drawing would take more
 /// than half a percent of the time, as with thousands of rows.
@@ -100,7 +101,9 @@ struct Screen::State {
     std::deque<Change> waiting;
     std::vector<screen::Intent> intents;
     std::function<bool(const std::string &)> typed;
+    std::size_t most_waiting = kMostWaiting;
     std::uint64_t skipped = 0;   ///< changes that were dropped from the queue
+    bool dropped = false;        ///< changes were dropped since the last take_changes()
     std::exception_ptr failure;  ///< the exception that ended the thread, for intents()
     bool stop = false;
     bool ended = false;
@@ -170,11 +173,13 @@ Screen::~Screen() {
     state.terminal.reset();
 }
 
-void Screen::post(Change change) {
+void Screen::post(Change change, std::size_t processes) {
     const std::lock_guard lock(state_->mutex);
-    if (state_->waiting.size() >= kMostWaiting) {
+    state_->most_waiting = std::max(state_->most_waiting, kMostWaiting + kMostWaitingOfProcess * processes);
+    if (state_->waiting.size() >= state_->most_waiting) {
         state_->waiting.pop_front();
         state_->skipped++;
+        state_->dropped = true;
     }
     state_->waiting.push_back(std::move(change));
     eventfd_write(state_->wake.get(), 1);
@@ -204,6 +209,7 @@ void Screen::State::take_changes() {
     {
         const std::lock_guard lock(mutex);
         changes.swap(waiting);
+        if (std::exchange(dropped, false)) intents.push_back(screen::ReadAll{});
     }
     for (const Change &change : changes)
         change(shown);

@@ -36,7 +36,9 @@ class Screen {
     Screen &operator=(Screen &&) = delete;
 
     using Change = std::function<void(Shown &)>;
-    void post(Change change);
+    /// If too many changes wait, the oldest are dropped, and ReadAll is among the next intents. `processes`: how many
+    /// have such changes; the limit is higher if they are more.
+    void post(Change change, std::size_t processes = 0);
     /// The intents of keys since the last call. Rethrows the exception that ended the screen's thread.
     std::vector<screen::Intent> intents();
     /// Whether Quit is among the intents, which stay queued.

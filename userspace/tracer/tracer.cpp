@@ -415,6 +415,11 @@ void Tracer::walk_now(pid_t pid) {
     }
 }
 
+void Tracer::read_all() {
+    for (auto &[host_tgid, rest] : state_->rests)
+        rest.read_ns = 0;
+}
+
 /// A recording contains no walk from before its start, so its first ticks must walk, unless that would cost too much.
 void Tracer::State::forget_walks() {
     for (auto &[host_tgid, plan] : walks)

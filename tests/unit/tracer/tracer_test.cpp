@@ -392,6 +392,7 @@ struct AtRest {
     int processes = 1;
     int ticks_per_second = 1;
     bool updates_at_last = false;
+    bool all_at_last = false;
 };
 struct Taken {
     std::size_t ticks = 0, listings = 0;
@@ -414,6 +415,7 @@ Taken taken(const AtRest &rest) {
     const int last = rest.seconds * rest.ticks_per_second;
     for (int tick = 1; tick <= last; ++tick) {
         if (rest.updates_at_last && tick == last) kernel.update();
+        if (rest.all_at_last && tick == last) tracer.read_all();
         kernel.sleep(1'000'000'000U / static_cast<unsigned>(rest.ticks_per_second));
         tracer.tick();
     }
@@ -427,6 +429,8 @@ TEST(TracerAtRest, ReadsProcessesLessOftenIfThereAreManyOnAScreen) {
     EXPECT_LE(rested, 5 * 36U + 70U);
     const std::string last = taken({.seconds = 101, .processes = 5, .updates_at_last = true}).last;
     EXPECT_NE(last.find("\"pid\":4711,"), std::string::npos) << "an update ends the rest: " << last;
+    const std::size_t all = taken({.seconds = 50, .processes = 50, .all_at_last = true}).ticks;
+    EXPECT_EQ(all, taken({.seconds = 49, .processes = 50}).ticks + 50);
     EXPECT_EQ(taken({.many = 400, .seconds = 100, .processes = 5}).ticks, 500U) << "few processes";
     EXPECT_EQ(taken({.for_screen = false, .seconds = 100, .processes = 5}).ticks, 500U) << "output for programs";
 }
