@@ -124,7 +124,7 @@ def everything_else():
     in_machine = {'needs': ('build',), 'missing': no_machines}
     two_mms = [[Step(f'completeness-{mode}-2', completeness(mode, '2'), 10, 600, **tracing)] for mode in ('events', 'counts')]
     def guest(name, suite, scheme, status, after=''):
-        return Step(name, machine(suite, 4, 3072, 5400, '--long', '--themes', 'all', '--scheme', scheme, '--status', status), 1500, 5600,
+        return Step(name, machine(suite, 4, 3072, 14400, '--long', '--themes', 'all', '--scheme', scheme, '--status', status), 3600, 14600,
                     after=after, **in_machine)
     # Two guests at a time.
     guests = [
@@ -154,9 +154,9 @@ def everything_else():
         [Step('kills', python('tests/contract/recording_test.py', RSSLAG, 'Killed'), 300, 3600,
               **{**tracing, 'environment': LONG + (('RSSLAG_TEST_KILLS', '200'),)})],
         # Each of these uses one CPU most of the time.
-        [Step('packages', ('scripts/package', '--into', 'build/packages'), 2500, 5400, missing=only_root),
-         Step('bare', ('scripts/package', '--bare', '--into', 'build/packages'), 1200, 5400, after='packages', missing=only_root),
-         Step('tidy', sh("configure_and_build tidy rsslag_skeletons && scripts/tidy build-tidy --deep"), 2500, 5400, **built),
+        [Step('packages', ('scripts/package', '--into', 'build/packages'), 2500, 14400, missing=only_root),
+         Step('bare', ('scripts/package', '--bare', '--into', 'build/packages'), 1400, 14400, after='packages', missing=only_root),
+         Step('tidy', sh("configure_and_build tidy rsslag_skeletons && scripts/tidy build-tidy --deep"), 2500, 14400, **built),
          Step('budgets', python('tests/contract/recording_budgets_test.py', RSSLAG), 900, 5400,
               after='tidy', **{**built, 'environment': LONG + (('RSSLAG_TEST_BUDGETS', 'all'),)}),
          Step('vm-selftest', ('tests/vm/selftest',), 600, 3600, after='budgets', missing=no_machines)],
