@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/raw_reading.h"
 #include "ledger_impl.h"
 
 namespace rsslag::core {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/raw_reading.h"
 #include "ledger_impl.h"
 
 namespace rsslag::core {

@@ -61,17 +61,18 @@ Figure peak_rss(const std::vector<ReportProcess> &processes) {
 }
 
 std::vector<Figure> growth_by_member(const std::vector<ReportProcess> &processes) {
-    static const std::vector<std::string> kNames = [] {
+    static const std::vector<std::string> member_names = [] {
         std::vector<std::string> names;
+        names.reserve(std::size(core::kMembersInOrder));
         for (const core::Member member : core::kMembersInOrder)
             names.push_back(fmt::format("growth.{}", core::name(member)));
         return names;
     }();
     std::vector<Figure> figures;
-    for (std::size_t i = 0; i < kNames.size(); ++i) {
+    for (std::size_t i = 0; i < member_names.size(); ++i) {
         const core::Member member = core::kMembersInOrder[i];
         const auto grown = [member](const ReportProcess &process) { return process.extremes.grown[member].n; };
-        figures.push_back(largest(kNames[i], processes, of_own(grown)));
+        figures.push_back(largest(member_names[i], processes, of_own(grown)));
     }
     return figures;
 }

@@ -300,6 +300,7 @@ std::string one(const ReportProcess &process, const Report &report, const Amount
 /// Those with the largest peak, at most `most` of them, in their order.
 std::vector<const ReportProcess *> largest(const std::vector<ReportProcess> &processes, std::size_t most) {
     std::vector<const ReportProcess *> chosen;
+    chosen.reserve(processes.size());
     for (const ReportProcess &process : processes)
         chosen.push_back(&process);
     if (chosen.size() <= most) return chosen;

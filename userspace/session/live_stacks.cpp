@@ -9,6 +9,11 @@ namespace rsslag::session {
 void ProfileSink::restart() {
     collector_ = profile::Collector();
     collector_.begin(period_);
+    changed_ = true;
+}
+
+std::shared_ptr<profile::Profile> ProfileSink::changed() {
+    return std::exchange(changed_, false) ? std::make_shared<profile::Profile>(collector_.now()) : nullptr;
 }
 
 core::Status ProfileSink::row(const exporters::Row &row) {
@@ -33,7 +38,7 @@ void ProfileSink::absent_pages(const core::event::AbsentPages &absent) {
 void LiveStacks::begin(std::uint64_t start_ns, std::uint64_t from_ns) {
     start_ns_ = start_ns;
     from_ns_ = from_ns;
-    changed_ = true;  // also if there is nothing in it: an earlier profile may be shown
+    restart();  // an earlier profile may be shown
     RowMaker::begin(start_ns);
 }
 
@@ -45,15 +50,14 @@ void LiveStacks::on_tick(core::Tick tick) {
     RowMaker::on_tick(std::move(tick));
     if (t_ns > kSecond) reached(start_ns_ + t_ns - kSecond);
     keep_at_most(most_ / 4);
-    if (collector_.size() <= most_) return;
+    if (size() <= most_) return;
     restart();
     from_ns_ = t_ns;
 }
 
 std::shared_ptr<const profile::Profile> LiveStacks::changed() {
-    if (!std::exchange(changed_, false)) return nullptr;
-    auto profile = std::make_shared<profile::Profile>(collector_.now());
-    profile->lossy = lossy_;
+    auto profile = ProfileSink::changed();
+    if (profile) profile->lossy = lossy_;
     return profile;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,10 +16,11 @@ namespace rsslag::session {
 class ProfileSink : public exporters::Sink {
   protected:
     explicit ProfileSink(std::uint32_t period) : period_(period) { restart(); }
+    /// An empty profile, which changed() returns.
     void restart();
-
-    profile::Collector collector_;
-    bool changed_ = false;
+    std::size_t size() const { return collector_.size(); }
+    /// The profile; null: it has not changed since the last call.
+    std::shared_ptr<profile::Profile> changed();
 
   private:
     core::Status begin(const exporters::Facts & /*facts*/) override { return core::success(); }
@@ -29,6 +31,8 @@ class ProfileSink : public exporters::Sink {
     void absent_pages(const core::event::AbsentPages &absent) override;
 
     std::uint32_t period_;
+    profile::Collector collector_;
+    bool changed_ = false;
 };
 
 /// Observes a trace with samples of stacks and makes a profile of them for the screen. Its memory has a limit: beyond
