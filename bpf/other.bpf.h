@@ -5,6 +5,7 @@
 #ifndef RSSLAG_OTHER_BPF_H
 #define RSSLAG_OTHER_BPF_H
 
+#include "owner.bpf.h"
 #include "prometheus.bpf.h"
 
 struct sum {
@@ -12,12 +13,6 @@ struct sum {
     struct group all;
     struct exact_rss_walk walk;
 };
-
-/* include/linux/mm_types.h, with CONFIG_MEMCG: a task of the process that created the mm, or of another one that uses it
- * after that one has ended */
-struct mm_struct___owner {
-    struct task_struct *owner;
-} __attribute__((preserve_access_index));
 
 static __noinline bool is_visible(struct task_struct *leader)
 {

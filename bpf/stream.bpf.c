@@ -7,6 +7,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
+#include "owner.bpf.h"
 #include "pids.bpf.h"
 #include "regs.bpf.h"
 #include "rsslag/abi.h"

@@ -180,7 +180,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
         /* An update by reclaim within a fault is not caused by the fault. */
         if (!(task_flags & (PF_EXITING | PF_MEMALLOC)) && users != 0)
             flags |= fault_of(ctx, task, tid, &record->address);
-    } else if (by_traced && users == 1 && !(task_flags & PF_MEMALLOC)) {
+    } else if (by_traced && users == 1 && !(task_flags & PF_MEMALLOC) && may_be_newborn(mm)) {
         flags |= RSSLAG_NEWBORN;
     }
     record->flags = flags;

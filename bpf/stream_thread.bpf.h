@@ -169,7 +169,7 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
     task_flags = BPF_CORE_READ(task, flags);
     if (record->mm == (u64)BPF_CORE_READ(task, mm))
         flags |= RSSLAG_OWN;
-    else if (by_traced && users == 1 && !(task_flags & PF_MEMALLOC))
+    else if (by_traced && users == 1 && !(task_flags & PF_MEMALLOC) && may_be_newborn(mm))
         flags |= RSSLAG_NEWBORN;
     /* At exit and exec, exit_mm() and exec_mmap() flush before the task leaves the mm. do_exit() flushes again
      * later. */
