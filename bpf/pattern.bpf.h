@@ -47,7 +47,9 @@ static __always_inline bool pattern_matches(struct task_struct *task)
         if (!comm_matches(comm))
             return false;
     }
-    return !(conditions & RSSLAG_BY_CGROUP) || bpf_current_task_under_cgroup(&cgroups, 0) == 1;
+    if (conditions & RSSLAG_BY_CGROUP && bpf_current_task_under_cgroup(&cgroups, 0) != 1)
+        return false;
+    return number_in(BPF_CORE_READ(task, group_leader), &reader); /* not of another PID namespace */
 }
 
 #endif

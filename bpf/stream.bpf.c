@@ -15,6 +15,10 @@
 #include "emit.bpf.h"
 #include "filter.bpf.h"
 #include "faults.bpf.h"
+
+/* rsslag's PID namespace. */
+struct rsslag_view reader;
+
 #include "pattern.bpf.h"
 #include "ends.bpf.h"
 
@@ -31,9 +35,6 @@ _Static_assert(RSSLAG_MEMBERS == EXACT_RSS_MEMBERS, "members");
 /* The value of task->rss_stat.events at a threshold flush. check_sync_rss_stat() (mm/memory.c, up to 6.1) flushes if events++
  * > TASK_RSS_EVENTS_THRESH (64), i.e. at the start of the 66th fault. It zeroes the value after the flush's tracepoints. */
 #define EVENTS_AT_THRESHOLD 66
-
-/* rsslag's PID namespace. */
-struct rsslag_view reader;
 
 /* Whether fexit/handle_mm_fault reports what a task caches. Otherwise the start of the task's next fault reports it. */
 const volatile bool fault_emitted_at_exit;
