@@ -17,7 +17,7 @@
 struct rsslag_filter filter;
 
 /* The key of an mm is its distance from `filter`, which programs can compute from a pointer at no cost. A second
- * key with this bit set exists for an mm that is being torn down. */
+ * key with this bit set exists for an mm that is being torn down. Its value is the time when that started. */
 #define MM_ENDS 1ULL
 
 struct {
@@ -134,20 +134,23 @@ static __always_inline bool trace_mm(u64 mm)
     return true;
 }
 
+/* The unit of the value of an ending mm. */
+#define MM_ENDS_SHIFT 20
+
 /* Marks the mm as ending. Returns false if the map is full. */
 static __always_inline bool mm_ends(u64 mm)
 {
     u64 ends = mm | MM_ENDS;
-    u32 one = 1;
+    u32 since = bpf_ktime_get_ns() >> MM_ENDS_SHIFT;
 
-    if (!bpf_map_update_elem(&mms, &ends, &one, BPF_NOEXIST))
+    if (!bpf_map_update_elem(&mms, &ends, &since, BPF_NOEXIST))
         __sync_fetch_and_add(&filter.mm[MM_SLOT(mm)], MM_ENDS_CODE);
     else if (!bpf_map_lookup_elem(&mms, &ends))
         return false;
     return true;
 }
 
-/* Removes an ended mm whose address now belongs to another mm. */
+/* Removes an ended mm. */
 static __always_inline void untrace_mm(u64 mm)
 {
     u64 ends = mm | MM_ENDS;

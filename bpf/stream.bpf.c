@@ -269,6 +269,21 @@ int untrace(u64 *ctx)
     return 0;
 }
 
+/* Run by userspace, which has all records of the mm: removes it if its teardown started before this time in
+ * 2^MM_ENDS_SHIFT ns. A later mm at the address stays, also if it is being torn down. */
+SEC("raw_tp")
+int forget_mm(u64 *ctx)
+{
+    u32 before = ctx[0];
+    u64 mm = key_at(ctx[1]);
+    u64 ends = mm | MM_ENDS;
+    u32 *since = bpf_map_lookup_elem(&mms, &ends);
+
+    if (since && (s32)(*since - before) < 0)
+        untrace_mm(mm);
+    return 0;
+}
+
 /* The number of CPUs that went offline. The kernel has added what they had cached to the counters, without a record
  * (lib/percpu_counter.c percpu_counter_cpu_dead). `cpu` scheme only. */
 rsslag_u64 folded_cpus;

@@ -126,11 +126,11 @@ def map_of(pid, name):
         raise AssertionError(('no such map', name))
 
 
-def keys_of(fd):
-    """The keys, of 4 bytes, of a BPF map. None, if it changes too fast to say."""
+def keys_of(fd, size=4):
+    """The keys of a BPF map, of `size` bytes. None, if it changes too fast to say."""
     found, key = set(), None
     while True:
-        following = ctypes.create_string_buffer(4)
+        following = ctypes.create_string_buffer(size)
         at = ctypes.addressof(key) if key else 0
         if bpf(BPF_MAP_GET_NEXT_KEY, ctypes.create_string_buffer(struct.pack('IIQQ', fd, 0, at, ctypes.addressof(following)), 128)) != 0:
             return found
@@ -160,6 +160,21 @@ class EndedProcesses(TracingTest):
                 summary = assert_trace(self, tracer.finish())[1]
         self.assertEqual(summary['lost'], 0)
         self.assertGreater(summary['ended_mms'], 40)
+
+    def test_no_mm_of_one_is_kept(self):
+        with Told('for i in $(seq 300); do sleep 0.1 & done; wait', count=2) as told:
+            with Live('--format', 'jsonl', '--interval', '1s', '--no-walk', '--follow', *(str(pid) for pid in told.pids)) as tracer:
+                tracer.document()
+                tracer.document()  # both are attached
+                with map_of(tracer.process.pid, b'mms') as mms:
+                    told.tell(0)
+                    self.assertGreater(len(keys_of(mms, 8) or ()), 50)
+                    # The last records of an mm are some seconds old by then.
+                    wait_until(lambda: (keys := keys_of(mms, 8)) is not None and len(keys) < 10)
+                told.tell(1)
+                summary = assert_trace(self, tracer.finish())[1]
+        self.assertEqual(summary['lost'], 0)
+        self.assertGreater(summary['ended_mms'], 300)
 
 
 class Processes(TracingTest):

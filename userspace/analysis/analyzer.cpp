@@ -81,7 +81,8 @@ Analyzer::State::State(Facts given, AnalyzerOptions chosen)
                                    .batch = facts.machine.batch().value_or(1),
                                    .anon_orders = facts.machine.anon_orders,
                                    .ended_tasks = options.ended_tasks,
-                                   .counting = options.counting}),
+                                   .counting = options.counting,
+                                   .ended_mms = options.ended_mms}),
       counted(facts.before),
       losses(since(facts.before, facts.before)),
       now(facts.start),
@@ -455,6 +456,10 @@ std::unordered_map<int, int> Analyzer::pids_of(const std::vector<int> &host_tids
     if (all) return pids;
     for_new_tasks(state_->order, [&pids](const rsslag_task &task) { pids.try_emplace(task.tid, task.ns_tgid); });
     return pids;
+}
+
+std::vector<std::uint64_t> Analyzer::take_ended_mms() {
+    return state_->ledger.take_ended_mms();
 }
 
 std::vector<Started> Analyzer::take_started() {

@@ -47,6 +47,7 @@ struct AnalyzerOptions {
     /// largest changes.
     bool ended_tasks = false;
     bool counting = false;              ///< --mode counts
+    bool ended_mms = false;             ///< as core::Ledger::Options
     TraceObserver *observer = nullptr;  ///< must outlive the analyzer; may be null
     /// Called occasionally, even within apply(), with work(). If it returns true, the rest of the event and all later
     /// records are dropped.
@@ -126,6 +127,8 @@ class Analyzer {
     std::vector<event::Records> waiting() const;
     /// Processes whose trace starts with a record received since the last call.
     std::vector<Started> take_started();
+    /// As core::Ledger::take_ended_mms().
+    std::vector<std::uint64_t> take_ended_mms();
     /// The PIDs, in rsslag's PID namespace, of these traced tasks, by the kernel's TID. Includes tasks that start in
     /// records not covered by a Watermark yet.
     std::unordered_map<int, int> pids_of(const std::vector<int> &host_tids) const;

@@ -118,7 +118,11 @@ void Ledger::advance(std::uint64_t t_ns) {
     for (const auto &mm : over)
         impl_->retire(mm);
     impl_->forget_foreign_tasks();
-    std::erase_if(impl_->retired, [t_ns](const auto &each) { return each.second + kRememberNs < t_ns; });
+    std::erase_if(impl_->retired, [this, t_ns](const auto &each) {
+        if (each.second + kRememberNs >= t_ns) return false;
+        if (impl_->options.ended_mms && !impl_->at(each.first)) impl_->ended_addresses.push_back(each.first);
+        return true;
+    });
 }
 
 void Ledger::settle_all() {
@@ -365,6 +369,10 @@ std::vector<Ended> Ledger::take_ended(bool all) {
 
 std::vector<EndedTask> Ledger::take_ended_tasks() {
     return std::exchange(impl_->shared.ended, {});
+}
+
+std::vector<std::uint64_t> Ledger::take_ended_mms() {
+    return std::exchange(impl_->ended_addresses, {});
 }
 
 bool Ledger::leaving() const {

@@ -277,6 +277,7 @@ class Ledger {
         std::uint32_t anon_orders = 0x3ff;
         bool ended_tasks = false;  ///< keep ended tasks for take_ended_tasks()
         bool counting = false;     ///< --mode counts
+        bool ended_mms = false;    ///< keep addresses for take_ended_mms()
     };
 
     explicit Ledger(const Options &options);
@@ -383,6 +384,8 @@ class Ledger {
     std::vector<Ended> take_ended(bool all = false);
     /// Tasks that have ended since the last call and whose updates are all settled, each once.
     std::vector<EndedTask> take_ended_tasks();
+    /// The addresses where an mm ended some seconds ago, and where there is none since; each once.
+    std::vector<std::uint64_t> take_ended_mms();
     /// Whether take_ended() has more to return later.
     bool leaving() const;
     /// The number of groups that have ended before their mm was adopted.

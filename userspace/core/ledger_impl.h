@@ -64,6 +64,7 @@ struct Ledger::Impl {
     /// By TID of each task that updated an mm other than its own: the mms that may have its account.
     std::unordered_map<int, std::set<std::uint64_t>> others;
     std::unordered_map<std::uint64_t, std::uint64_t> retired;  ///< by address: the time at which an mm last ended there
+    std::vector<std::uint64_t> ended_addresses;                ///< Ledger::take_ended_mms()
     std::uint64_t generations = 0;
     std::uint64_t ended = 0, ended_not_at_zero = 0;
     std::uint64_t groups_unread = 0;

@@ -237,7 +237,8 @@ Status StreamProbe::State::attach() {
             bpf_program__expected_attach_type(program) == BPF_TRACE_ITER) {
             continue;
         }
-        if (program == skeleton->progs.trace || program == skeleton->progs.untrace) continue;  // run by userspace
+        const auto &progs = skeleton->progs;
+        if (program == progs.trace || program == progs.untrace || program == progs.forget_mm) continue;  // see run()
         links.emplace_back(probe::attach(program));
         if (links.back()) continue;
         const int err = errno;
@@ -303,6 +304,13 @@ Status StreamProbe::trace(int host_tgid, std::uint64_t mm) {
 Status StreamProbe::untrace(int host_tgid, std::uint64_t mm) {
     const auto done = state_->run(state_->skeleton->progs.untrace, host_tgid, mm);
     return done ? core::success() : Status(done.error());
+}
+
+void StreamProbe::forget_mm(std::uint64_t mm, std::uint64_t before_ns) {
+    constexpr unsigned kShift = 20;  // MM_ENDS_SHIFT
+    const auto before = static_cast<std::uint32_t>(before_ns >> kShift);
+    // Without it the entry stays until another mm has the address.
+    (void)state_->run(state_->skeleton->progs.forget_mm, static_cast<int>(before), mm);
 }
 
 bool StreamProbe::traced(int host_tgid) const {

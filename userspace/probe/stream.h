@@ -69,6 +69,10 @@ class StreamProbe {
     /// Reverts trace() for a group that had ended before.
     core::Status untrace(int host_tgid, std::uint64_t mm);
 
+    /// Frees the entry of an mm (address) all of whose records have come, if its teardown started before `before_ns`
+    /// (CLOCK_MONOTONIC). Without it, entries of ended mms would fill the map.
+    void forget_mm(std::uint64_t mm, std::uint64_t before_ns);
+
     /// Whether this thread group is traced, for whatever reason.
     bool traced(int host_tgid) const;
 

@@ -106,6 +106,7 @@ class LiveSource final : public Source {
     core::Status trace(int host_tgid, std::uint64_t mm) override { return stream_->trace(host_tgid, mm); }
     core::Status untrace(int host_tgid, std::uint64_t mm) override { return stream_->untrace(host_tgid, mm); }
     bool traced(int host_tgid) const override { return stream_->traced(host_tgid); }
+    void forget_mm(std::uint64_t mm, std::uint64_t before_ns) override { stream_->forget_mm(mm, before_ns); }
     core::Status trace_matching(const probe::Pattern &pattern) override { return stream_->trace_matching(pattern); }
     void detach() override {
         stream_->detach();

@@ -47,6 +47,8 @@ class Source {
     virtual core::Status trace(int host_tgid, std::uint64_t mm) = 0;
     virtual core::Status untrace(int host_tgid, std::uint64_t mm) = 0;
     virtual bool traced(int host_tgid) const = 0;
+    /// As probe::StreamProbe::forget_mm().
+    virtual void forget_mm(std::uint64_t /*mm*/, std::uint64_t /*before_ns*/) {}
     virtual core::Status trace_matching(const probe::Pattern &pattern) = 0;
     virtual void detach() = 0;
 

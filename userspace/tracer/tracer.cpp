@@ -44,6 +44,7 @@ analysis::AnalyzerOptions analyzer_options(const Tracer::Options &options) {
     chosen.threads = options.threads;
     chosen.for_screen = options.for_screen;
     chosen.counting = options.counting;
+    chosen.ended_mms = true;
     chosen.observer = options.observer;
     return chosen;
 }
@@ -215,7 +216,10 @@ void Tracer::State::take_in() {
 }
 
 void Tracer::State::collect() {
+    constexpr std::uint64_t kTeardownNs = 5'000'000'000;  // less than the ledger keeps these addresses
     take_in();
+    for (const std::uint64_t mm : analyzer.take_ended_mms())
+        source->forget_mm(mm, source->now_ns() - kTeardownNs);
     for (const core::GroupView &group : analyzer.unknown()) {
         if (group.tgid != 0) feed(event::Counters{group.tgid, read_counters(group)});
     }
