@@ -245,7 +245,11 @@ Status Tracer::attach(pid_t pid) {
         if (!traced) return traced;
         state.list(host_tgid, pid, state.options.walk);
         auto taken = state.source->read_counters(pid);
-        if (!taken) return taken.error();
+        if (!taken) {
+            // Else the next try would find it traced, and not attach to it.
+            (void)state.source->untrace(host_tgid, before->counters.mm);
+            return taken.error();
+        }
         if (taken->counters.mm != before->counters.mm) continue;
         event::Faults faults = faults_of(*state.source, host_tids(taken->counters));
         state.not_attached.erase(pid);
