@@ -131,6 +131,8 @@ void LiveState::take_latest(const Tick &tick) {
     constexpr double kNsPerS = 1e9;
     Latest &latest = all.latest;
     if (tick.seq != latest.seq && !all.processes.empty()) {
+        for (auto &[number, process] : all.processes)
+            if (!process.ended && process.seq != latest.seq) rest_figures(process, latest.t_ns);
         all.sums.push_back(sums_of(all));
         if (all.sums.size() > kSamples) all.sums.pop_front();
     }
@@ -254,6 +256,10 @@ void LiveScreen::notify(std::string notice) {
 }
 
 const Process *LiveState::shown_process() const {
+int LiveScreen::shown() const {
+    return state_->lists() ? 0 : state_->pid;
+}
+
     if (frozen && !past) return &*frozen;
     const std::map<int, Process> &processes = past ? past->processes : all.processes;
     const auto found = processes.find(pid);

@@ -76,7 +76,8 @@ struct Sample {
     core::Mark mark = core::Mark::None;
 };
 
-/// The figures of a process in the list of processes, as of its last tick.
+/// The figures of a process in the list of processes, as of its last tick. A process without a tick at a moment has had
+/// no update: its growth and rates are those of the moment.
 struct ListFigures {
     core::Members flushed, cached;
     core::Pages exact;
@@ -110,6 +111,7 @@ struct Process {
     std::string user;                  ///< its name, or its number
     std::string cgroup;                ///< empty: not known
     ListFigures figures;
+    std::uint64_t seq = 0;  ///< Tick::seq of its last tick, of whichever kind
 };
 
 /// The part of the last tick, of whichever process, that is the same for all processes.
@@ -296,6 +298,9 @@ std::optional<Intent> list_key(LiveState &state, const Key &key);
 std::optional<Intent> list_click(LiveState &state, const Click &click);
 /// The figures of a process after its tick. `before`: its previous tick; null: there is none.
 ListFigures list_figures(const Process &process, const Tick *before);
+/// Updates the figures of a process that had no tick at the last moment, at `now_ns`: it has not changed since its
+/// last.
+void rest_figures(Process &process, std::uint64_t now_ns);
 /// The sums over the running processes; an mm that several processes share counts once.
 Sample sums_of(const Overview &all);
 

@@ -98,6 +98,23 @@ std::optional<Since> sample_before(const std::deque<Sample> &history, std::uint6
     return Since{found->flushed.rss() + found->cached.rss(), found->t_ns, found->mark};
 }
 
+/// Sets the growth until `now_ns`, the time of the last sample or later.
+void set_growth(ListFigures &figures, const Process &process, std::uint64_t now_ns) {
+    constexpr double kNsPerS = 1e9;
+    // With a short history, an mm that was born in the trace has grown from 0.
+    const bool whole = !process.history.empty() && process.history.front().t_ns + kGrowthNs <= now_ns;
+    const auto since = whole ? sample_before(process.history, now_ns, kGrowthNs) : std::nullopt;
+    figures.grew = figures.exact - (since ? since->rss : process.tick.ledger.baseline.rss());
+    // The baseline is as certain as the first sample.
+    const auto first = process.history.empty() ? figures.mark : process.history.front().mark;
+    figures.grew_mark = std::max(figures.mark, since ? since->mark : first);
+    if (const auto start = sample_before(process.history, now_ns, kRateNs)) {
+        figures.growth =
+            static_cast<double>((figures.exact - start->rss).n) * kNsPerS / static_cast<double>(now_ns - start->t_ns);
+        figures.growth_mark = std::max(figures.mark, start->mark);
+    }
+}
+
 }  // namespace
 
 std::string_view column_name(ListColumn column) {
@@ -124,18 +141,7 @@ ListFigures list_figures(const Process &process, const Tick *before) {
     figures.verdict = read.verdict;
     figures.mm = tick.ledger.generation;
     figures.resyncs = tick.ledger.resyncs;
-    // With a short history, an mm that was born in the trace has grown from 0.
-    const bool whole = !process.history.empty() && process.history.front().t_ns + kGrowthNs <= tick.t_ns;
-    const auto since = whole ? sample_before(process.history, tick.t_ns, kGrowthNs) : std::nullopt;
-    figures.grew = figures.exact - (since ? since->rss : tick.ledger.baseline.rss());
-    // The baseline is as certain as the first sample.
-    const auto first = process.history.empty() ? figures.mark : process.history.front().mark;
-    figures.grew_mark = std::max(figures.mark, since ? since->mark : first);
-    if (const auto start = sample_before(process.history, tick.t_ns, kRateNs)) {
-        figures.growth = static_cast<double>((figures.exact - start->rss).n) * kNsPerS /
-                         static_cast<double>(tick.t_ns - start->t_ns);
-        figures.growth_mark = std::max(figures.mark, start->mark);
-    }
+    set_growth(figures, process, tick.t_ns);
     if (before != nullptr && tick.t_ns > before->t_ns) {
         const auto updates = [](const Tick &of) { return of.ledger.updates + of.ledger.updates_by_others; };
         figures.updates = static_cast<double>(updates(tick) - std::min(updates(tick), updates(*before))) * kNsPerS /
@@ -143,6 +149,12 @@ ListFigures list_figures(const Process &process, const Tick *before) {
         figures.updates_lost = tick.lost > before->lost;
     }
     return figures;
+}
+
+void rest_figures(Process &process, std::uint64_t now_ns) {
+    set_growth(process.figures, process, now_ns);
+    process.figures.updates = 0;
+    process.figures.updates_lost = false;
 }
 
 Sample sums_of(const Overview &all) {

@@ -66,6 +66,10 @@ struct ReadAll {};
 struct WalkNow {
     int pid = 0;
 };
+/// Another process is shown, or the list.
+struct Show {
+    int pid = 0;  ///< 0: the list
+};
 struct SetInterval {
     std::chrono::milliseconds interval{};
 };
@@ -97,7 +101,8 @@ struct Play {
     What what = What::Toggle;
     double amount = 0;  ///< SeekBy: seconds; SeekTo: a fraction of the recording, 0 to 1
 };
-using Intent = std::variant<Quit, Back, ReadAll, WalkNow, SetInterval, OpenLive, TypeToCommand, Copy, Record, Play>;
+using Intent =
+    std::variant<Quit, Back, ReadAll, WalkNow, Show, SetInterval, OpenLive, TypeToCommand, Copy, Record, Play>;
 
 /// The position and speed of a replay.
 struct Playback {
@@ -170,6 +175,8 @@ class LiveScreen {
     bool command_runs() const;
     /// Lost records as of the last tick.
     std::uint64_t lost() const;
+    /// PID of the process shown; 0: the list.
+    int shown() const;
 
     std::optional<Intent> key(const Key &key);
     /// A click on the last drawn grid. One on a row selects it, one on the selected row is Enter.

@@ -148,6 +148,7 @@ bool Session::handle_intents(Clock::time_point &next) {
             next = Clock::now();
         }
         if (const auto *const interval = std::get_if<screen::SetInterval>(&intent)) {
+        if (const auto *const show = std::get_if<screen::Show>(&intent)) tracer_->show(show->pid);
             interval_ = interval->interval;
             next = std::min(next, Clock::now() + interval_);
         }

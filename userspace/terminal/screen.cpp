@@ -103,6 +103,7 @@ struct Screen::State {
     std::function<bool(const std::string &)> typed;
     std::size_t most_waiting = kMostWaiting;
     std::uint64_t skipped = 0;   ///< changes that were dropped from the queue
+    int process = 0;             ///< of the last Show
     bool dropped = false;        ///< changes were dropped since the last take_changes()
     std::exception_ptr failure;  ///< the exception that ended the thread, for intents()
     bool stop = false;
@@ -275,6 +276,10 @@ void Screen::State::take_keys() {
         const std::lock_guard lock(mutex);
         intents.push_back(*intent);
     }
+    const int now = shown.live ? shown.live->shown() : 0;
+    if (std::exchange(process, now) == now) return;
+    const std::lock_guard lock(mutex);
+    intents.push_back(screen::Show{now});
 }
 
 void Screen::State::copy() {

@@ -326,27 +326,28 @@ bool Tracer::State::many_on_screen() const {
     return options.for_screen && !options.counting && analyzer.size() > options.many;
 }
 
-/// Whether the process needs no reading now: its figures on the screen have been the same for some time, including
-/// those of the last 30 seconds. A reading takes 0.5 ms and a walk more, so thousands of them would take a CPU; those
-/// of processes at rest take a hundredth of one. Each process has another interval, so that not all are read at one
+/// Whether the process needs no reading now: it has had no update for longer than --save-when computes growth over. A
+/// reading takes 0.5 ms and a walk more, so thousands of them would take a CPU; those of processes at rest take a
+/// hundredth of one. Each process has another interval, so that not all are read at one
 /// tick. If ticks come more often than once a second, one second without an update is enough, since its last reading.
 bool Tracer::State::may_rest(const core::GroupView &group, std::uint64_t now_ns) {
-    constexpr std::uint64_t kSecond = 1'000'000'000, kStill = 35 * kSecond;
+    constexpr std::uint64_t kSecond = 1'000'000'000, kStill = 6 * kSecond;
     if (!many_on_screen()) return false;
     const std::uint64_t changes = analyzer.updates(group.mm) + analyzer.losses().lost();
     Rest &rest = rests[group.host_tgid];
     if (rest.mm != group.mm || rest.changes != changes) rest = {group.mm, changes, now_ns, rest.read_ns};
     const auto plan = walks.find(group.host_tgid);
     const bool asked = plan != walks.end() && plan->second.next_ns == 0;  // by walk_now()
-    constexpr std::uint64_t kReadingNs = 500'000, kLeast = 20 * kSecond, kCostsAtMost = 100;
-    // A listing of the mappings comes with it, which is another walk.
+    constexpr std::uint64_t kReadingNs = 500'000, kLeast = 20 * kSecond, kCostsAtMost = 300;
+    // A listing of the mappings comes with it, which is another walk. To record and to draw it costs twice as much
+    // again.
     const std::uint64_t cost_ns = kReadingNs + (plan != walks.end() ? 2 * plan->second.cost_ns : 0);
     const std::uint64_t least = std::max(kLeast, kCostsAtMost * cost_ns * rests.size());
     const std::uint64_t interval = least + least / 100 * (static_cast<std::uint64_t>(group.host_tgid) % 101);
     const bool still = now_ns - rest.since_ns >= kStill;
     // A tick that comes a little early still reads.
     const std::uint64_t rests_for = still ? interval : kSecond * 19 / 20;
-    return !asked && rest.since_ns <= rest.read_ns && now_ns - rest.read_ns < rests_for;
+    return !asked && group.tgid != shown_pid && rest.since_ns <= rest.read_ns && now_ns - rest.read_ns < rests_for;
 }
 
 /// The processes to read at a tick. If all may rest for a second, it is the one that was read first: the screen's clock
@@ -421,6 +422,10 @@ void Tracer::walk_now(pid_t pid) {
     for (auto &[host_tgid, plan] : state_->walks) {
         if (plan.pid == pid) plan.next_ns = 0;
     }
+}
+
+void Tracer::show(pid_t pid) {
+    state_->shown_pid = pid;
 }
 
 void Tracer::read_all() {

@@ -80,6 +80,8 @@ class Tracer {
 
     /// The next tick walks this process's smaps, even right after another walk; not if Options::walk is off.
     void walk_now(pid_t pid);
+    /// Each tick reads the process `pid`, which the screen shows; 0: it shows none.
+    void show(pid_t pid);
     /// The next tick reads all processes, also those at rest.
     void read_all();
     /// Machine, kernel and calibration.

@@ -61,6 +61,7 @@ struct Tracer::State {
     std::list<Recording> recordings;
     std::map<int, WalkPlan> walks;         ///< by host TGID
     std::map<int, Rest> rests;             ///< by host TGID; Options::many
+    pid_t shown_pid = 0;                   ///< show()
     std::uint64_t last_read_ns = 0;        ///< time of the last tick with a reading; Options::many
     std::optional<core::Losses> reported;  ///< in the last Losses event, and so in the recordings
     std::uint64_t folded_cpus = 0;         ///< as of the last CpusFolded event

@@ -119,6 +119,23 @@ TEST_F(ProcessList, SaysWhoGrewInTheLast30Seconds) {
     EXPECT_TRUE(contains(drawn(young, {36, 160}), "; ruby [4800] by 3,600,000 kB")) << drawn(young, {36, 160});
 }
 
+TEST_F(ProcessList, ShowsTheGrowthOfAProcessWithoutTicksUntilNow) {
+    LiveScreen screen = family_screen({});
+    auto only_4712_until = [&screen, second = 41](int last) mutable {
+        for (; second <= last; ++second)
+            screen.take(relative_tick(family()[1], second), "redis");
+    };
+    only_4712_until(43);
+    EXPECT_TRUE(contains(row_with(screen, " 4711 "), " +964 "))
+        << "3 * 401 pages in 5 s: " << row_with(screen, " 4711 ");
+    only_4712_until(47);
+    EXPECT_TRUE(contains(row_with(screen, " 4711 "), "   0 ")) << row_with(screen, " 4711 ");
+    const std::string text = drawn(screen, {36, 160});
+    EXPECT_TRUE(contains(text, "redis-server [4711] by " + core::as_kb(core::Pages{(30 - 6) * 401}, {}))) << text;
+    only_4712_until(75);
+    EXPECT_FALSE(contains(drawn(screen, {36, 160}), "[4711] by")) << drawn(screen, {36, 160});
+}
+
 TEST_F(ProcessList, ShowsTheGrowthOfTheLastFiveSeconds) {
     EXPECT_TRUE(contains(row_with(family_screen({}), " 4711 "), " +1,604 ")) << row_with(family_screen({}), " 4711 ");
     EXPECT_TRUE(contains(row_with(family_screen({}), " 4712 "), "   0 "));

@@ -393,6 +393,7 @@ struct AtRest {
     int ticks_per_second = 1;
     bool updates_at_last = false;
     bool all_at_last = false;
+    int shown = 0;
 };
 struct Taken {
     std::size_t ticks = 0, listings = 0;
@@ -412,6 +413,7 @@ Taken taken(const AtRest &rest) {
     Tracer tracer = Tracer::over(std::move(source), options);
     for (int i = 0; i < rest.processes; ++i)
         EXPECT_TRUE(tracer.attach(kPid + 1000 * i));
+    tracer.show(rest.shown);
     const int last = rest.seconds * rest.ticks_per_second;
     for (int tick = 1; tick <= last; ++tick) {
         if (rest.updates_at_last && tick == last) kernel.update();
@@ -423,14 +425,17 @@ Taken taken(const AtRest &rest) {
 }
 
 TEST(TracerAtRest, ReadsProcessesLessOftenIfThereAreManyOnAScreen) {
-    EXPECT_EQ(taken({.seconds = 30, .processes = 5}).ticks, 5 * 30U);
+    EXPECT_EQ(taken({.seconds = 5, .processes = 5}).ticks, 5 * 5U);
     const std::size_t rested = taken({.seconds = 100, .processes = 5}).ticks;
-    EXPECT_GE(rested, 5 * 35U + 65U) << "at least one in each second";
-    EXPECT_LE(rested, 5 * 36U + 70U);
+    EXPECT_GE(rested, 5 * 6U + 94U) << "at least one in each second";
+    EXPECT_LE(rested, 5 * 7U + 99U);
     const std::string last = taken({.seconds = 101, .processes = 5, .updates_at_last = true}).last;
     EXPECT_NE(last.find("\"pid\":4711,"), std::string::npos) << "an update ends the rest: " << last;
     const std::size_t all = taken({.seconds = 50, .processes = 50, .all_at_last = true}).ticks;
     EXPECT_EQ(all, taken({.seconds = 49, .processes = 50}).ticks + 50);
+    EXPECT_GE(taken({.seconds = 1000, .processes = 5, .shown = kPid + 1000}).ticks,
+              taken({.seconds = 1000, .processes = 5}).ticks + 4 * 20U)
+        << "the others are read, too";
     EXPECT_EQ(taken({.many = 400, .seconds = 100, .processes = 5}).ticks, 500U) << "few processes";
     EXPECT_EQ(taken({.for_screen = false, .seconds = 100, .processes = 5}).ticks, 500U) << "output for programs";
 }
@@ -447,7 +452,7 @@ TEST(TracerAtRest, ListsMappingsOnlyOfProcessesThatItReads) {
     EXPECT_EQ(taken({.many = 400, .seconds = 300, .processes = 50}).listings, 50 * 31U) << "and at the attach";
     const Taken many = taken({.seconds = 300, .processes = 50});
     EXPECT_GE(many.listings, 50 * 4U);
-    EXPECT_LE(many.listings, 50 * 4U + (many.ticks - 50 * 35U));
+    EXPECT_LE(many.listings, 50 * 4U + (many.ticks - 50 * 6U));
     EXPECT_LE(many.listings, 50 * 20U);
 }
 
