@@ -167,7 +167,11 @@ void LiveState::take(Tick tick, std::string user, std::string cgroup) {
     const auto known = processes.find(ticked);
     if (processes.empty() || ticked == shown_before) pid = ticked;
     const bool ends = tick.state != core::State::Running;
-    if ((ends || !tick.read) && known != processes.end()) {
+    if (known != processes.end()) known->second.seq = tick.seq;
+    // An ended program is replaced by a later one of the process, even if that had no tick while it ran.
+    const bool another = known != processes.end() &&
+                         (known->second.ended || known->second.tick.ledger.generation != tick.ledger.generation);
+    if ((ends || !tick.read) && known != processes.end() && !(ends && another)) {
         // Keep the values of the last reading; only update the counts of records and the extremes.
         Process &process = known->second;
         if (ends)
@@ -184,6 +188,7 @@ void LiveState::take(Tick tick, std::string user, std::string cgroup) {
     }
     if (known == processes.end()) forget_ended();
     Process &process = processes[ticked];
+    process.seq = tick.seq;
     const bool first = known == processes.end();
     const std::uint64_t events = first ? tick.emitted : process.tick.emitted;
     const std::uint64_t began = first ? tick.t_ns : process.tick.t_ns;
@@ -251,15 +256,15 @@ std::uint64_t LiveScreen::lost() const {
     return state_->all.latest.lost;
 }
 
+int LiveScreen::shown() const {
+    return state_->lists() ? 0 : state_->pid;
+}
+
 void LiveScreen::notify(std::string notice) {
     state_->notice = std::move(notice);
 }
 
 const Process *LiveState::shown_process() const {
-int LiveScreen::shown() const {
-    return state_->lists() ? 0 : state_->pid;
-}
-
     if (frozen && !past) return &*frozen;
     const std::map<int, Process> &processes = past ? past->processes : all.processes;
     const auto found = processes.find(pid);
