@@ -93,7 +93,8 @@ void RssTrack::drop(std::size_t index) {
 
 void RssTrack::mark(std::uint64_t t_ns, Range value) {
     marked_ns_ = t_ns;
-    const int lane = kFirstMark - marks_++ % kMarks;
+    const int lane = kFirstMark - marks_;
+    marks_ = (marks_ + 1) % kMarks;
     if (const std::size_t last = of(lane); last != 0) drop(last - 1);
     lanes_.push_back({lane, kNoTask, t_ns, {}});
     lanes_.back().after.include(value);
