@@ -110,7 +110,9 @@ class MmAccount {
     /// `host_tgid`: a process in the mm. If it shares the mm, the extremes are of its own life.
     MmView view(int host_tgid = 0) const;
     Extremes extremes() const { return peaks_.extremes(); }
-    void sharer_born(int host_tgid, std::uint64_t t_ns) { peaks_.sharer_born(host_tgid, exact(), t_ns); }
+    void sharer_born(int host_tgid, std::uint64_t t_ns) {
+        peaks_.sharer_born(host_tgid, {exact(), cached(), lag(), t_ns});
+    }
     void sharer_ended(int host_tgid) { peaks_.sharer_ended(host_tgid, exact(), at_start); }
     void forget_sharer(int host_tgid) { peaks_.forget_sharer(host_tgid); }
     bool settled() const { return histories_.settled(); }  ///< no update is open

@@ -90,12 +90,12 @@ void MmPeaks::cached(Member member, std::int64_t pages, const Instant &at) {
         if (!each.last) each.peaks.cached(member, pages, at);
 }
 
-void MmPeaks::sharer_born(int host_tgid, const Members &exact, std::uint64_t t_ns) {
+void MmPeaks::sharer_born(int host_tgid, const PeakStart &start) {
     forget_sharer(host_tgid);
     if (sharers_.size() < kMostSharers) {
-        sharers_.push_back({{exact, std::nullopt}, host_tgid, own_.since(t_ns)});
+        sharers_.push_back({{start.exact, std::nullopt}, host_tgid, own_.since(start)});
     } else {
-        more_sharers_[host_tgid] = {exact, std::nullopt};
+        more_sharers_[host_tgid] = {start.exact, std::nullopt};
     }
 }
 

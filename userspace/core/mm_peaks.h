@@ -78,7 +78,7 @@ class MmPeaks {
     Extremes extremes() const { return own_.extremes(); }
 
     /// A process is born that shares the mm with its parent.
-    void sharer_born(int host_tgid, const Members &exact, std::uint64_t t_ns);
+    void sharer_born(int host_tgid, const PeakStart &start);
     /// A process has ended that shared the mm, while others live in it.
     void sharer_ended(int host_tgid, const Members &exact, const Members &at_start);
     void forget_sharer(int host_tgid);

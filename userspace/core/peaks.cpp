@@ -42,6 +42,7 @@ void Peaks::start(const PeakStart &start) {
     now_ = start.exact;
     reported_ = start.exact.rss().n;
     lag_ = start.lag;
+    birth_.reset();
     resume(start.t_ns);
     begun_ = start;
 }
@@ -64,15 +65,23 @@ void Peaks::resume(std::uint64_t t_ns) {
     note_members({t_ns, 0});
 }
 
-Peaks Peaks::since(std::uint64_t t_ns) const {
+Peaks Peaks::since(const PeakStart &start) const {
     Peaks peaks = *this;
     peaks.seen_ = {};
-    peaks.begun_.reset();
+    peaks.begun_ = start;
     peaks.started_ = false;
     peaks.seen_.lossy = !running();
     peaks.track_ = RssTrack();
-    if (running()) peaks.resume(t_ns);
+    if (running()) peaks.birth_ = Birth{waiting_.next_number(), start.t_ns};
+    peaks.begin_if_born();
     return peaks;
+}
+
+void Peaks::begin_if_born() {
+    if (!birth_ || waiting_.next_number() - waiting_.size() < birth_->number) return;
+    const std::uint64_t t_ns = birth_->t_ns;
+    birth_.reset();
+    resume(t_ns);
 }
 
 void Peaks::lost() {
@@ -113,7 +122,7 @@ void Peaks::report(std::int64_t by, std::int64_t lag, std::uint64_t t_ns) {
     note_start();
     reported_ += by;
     lag_ += lag;
-    if (!track_.running() || lag_ <= seen_.lag.n) return;
+    if (!running() || lag_ <= seen_.lag.n) return;
     seen_.lag = {lag_};
     seen_.lag_t_ns = t_ns;
     seen_.lag_rss = {reported_};
@@ -234,13 +243,14 @@ std::vector<std::uint64_t> Peaks::uncertain_tickets() const {
 void Peaks::place_ready() {
     while (!waiting_.empty() && waiting_.front().state != State::Open) {
         const Waiting next = waiting_.pop();
-        if (!next.wide) {
+        if (next.wide) {
+            const WideStep step = wide_.pop();
+            if (step.open.ticket != 0) open_.pop();
+            place(step, next.processes, next.state);
+        } else {
             place(next.step, next.processes);
-            continue;
         }
-        const WideStep step = wide_.pop();
-        if (step.open.ticket != 0) open_.pop();
-        place(step, next.processes, next.state);
+        begin_if_born();
     }
 }
 
@@ -251,7 +261,7 @@ void Peaks::place(const PeakStep &step, std::uint64_t processes) {
         in_rss(kAllMembers[step.member]) ? slack_of(step.pages, step.pages) : RssTrack::Slack{};
     track_.widen(step.lane, step.t_ns - std::min(step.t_ns, kLongestDelayNs), early);
     track_.record(step.lane, step.t_ns, range());
-    if (!running()) return;
+    if (!track_.running()) return;
     note(step.t_ns, step.tid, processes);
     note_member(member, {step.t_ns, step.tid});
 }
@@ -270,7 +280,7 @@ void Peaks::place(const WideStep &step, std::uint64_t processes, State state) {
         track_.widen(step.lane, std::max(step.open.since_ns, step.made_after_ns), late);
         track_.record(step.lane, step.t_ns, range());
     }
-    if (running()) {
+    if (track_.running()) {
         note(step.t_ns, step.tid, processes);
         note_members({step.t_ns, step.tid});
     }
@@ -346,7 +356,7 @@ void Peaks::correct(Placed &placed, const PeakAmount &amount) {
     placed.off = amount.moved.least != amount.moved.most;
     add_uncertainty(placed, 1);
     track_.record(range());
-    if (running()) {
+    if (track_.running()) {
         note(last_ns_, 0, last_processes_);
         note_member(member, {last_ns_, 0});
     }

@@ -78,9 +78,9 @@ class Peaks {
         seen_.read_late = !seen_.lossy;
         seen_.lossy = true;
     }
-    bool running() const { return track_.running(); }
-    /// A copy whose extremes begin at this time. Steps that wait count for it.
-    Peaks since(std::uint64_t t_ns) const;
+    bool running() const { return track_.running() || birth_; }
+    /// A copy whose extremes begin with these counters, after the steps that wait.
+    Peaks since(const PeakStart &start) const;
     /// The rss by the counts in the records, without waiting for settlements, and its lag.
     std::int64_t reported() const { return reported_; }
     std::int64_t lag() const { return lag_; }
@@ -143,6 +143,7 @@ class Peaks {
     const Open *find(std::uint64_t ticket) const;
     void wait(const Waiting &waiting);
     void place_ready();
+    void begin_if_born();
     void place(const PeakStep &step, std::uint64_t processes);
     void place(const WideStep &step, std::uint64_t processes, State state);
     RssTrack::Slack place_left(const WideStep &step, Members &by);
@@ -165,6 +166,11 @@ class Peaks {
     std::int64_t late_ = 0;
     std::uint64_t processes_ = 0;
     bool started_ = false;
+    /// Of since(): the extremes begin after the waiting steps before this number.
+    struct Birth {
+        std::uint64_t number = 0, t_ns = 0;
+    };
+    std::optional<Birth> birth_;
     std::optional<PeakStart> begun_;  ///< the last start(), until it is noted in `seen_`
     Extremes seen_;
 

@@ -417,6 +417,35 @@ TEST(Peaks, OfVeryManyThatShareAnMmAreMarkedBounds) {
     ASSERT_EQ(ledger.groups().size(), kMany + 1U);
     int bounds = 0;
     for (const GroupView &group : ledger.groups()) {
+/// The parent's records from before the birth may have been settled only after it.
+TEST(Peaks, OfAProcessThatSharesItsMmHaveNothingFromBeforeItsBirth) {
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+        ModelOptions options = OneCpu::options();
+        options.cpus = 4;
+        options.seed = seed;
+        ModelKernel kernel(options);
+        Oracle oracle(kernel);
+        ModelTask &root = kernel.make_process("root", true);
+        oracle.adopt_all();
+        for (int i = 0; i < 300; ++i)
+            kernel.anon_fault(root);
+        Members all;
+        all[Member::Anon] = Pages{1'000};
+        kernel.zap(root, all);
+        kernel.settle();
+        const Pages left = root.mm->exact.rss();
+        kernel.fork_sharing(root);
+        kernel.settle();
+        kernel.exit(*kernel.tasks().back());
+        kernel.settle();
+        oracle.feed_all();
+        const std::vector<Ended> ended = oracle.ledger().take_ended(true);
+        ASSERT_EQ(ended.size(), 1U);
+        constexpr Pages kOfExit{8};  // kernel/fork.c mm_release writes to the stack
+        EXPECT_LE(ended[0].mm.extremes.most.from, left + kOfExit) << "seed " << seed;
+    }
+}
+
         if (group.host_tgid == scene.root->group->tgid) continue;
         const MmView view = ledger.view(scene.root->mm->address, group.host_tgid).value();
         EXPECT_GE(view.at_start.rss(), most) << "not the start of the mm";
