@@ -206,7 +206,7 @@ Applied Ledger::Impl::apply(const rsslag_update &update) {
     const Entry entry = entry_for(update);
     if (entry.mm == nullptr) return unknown;
     const bool torn_down = entry.mm->torn_down;
-    if (last != nullptr) {
+    if (last != nullptr && !entry.account->tag) {  // the account of a task that has ended is released without notice
         *last = entry;
         last->version = version;
     }
