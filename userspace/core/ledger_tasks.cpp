@@ -346,7 +346,17 @@ void Ledger::Impl::new_task(const rsslag_task &record) {
 }
 
 void Ledger::Impl::exec(const rsslag_task &record) {
-    Task task{record.ns_tid, record.ns_tgid, record.tgid, reported_comm(record), at(record.mm)};
+    std::shared_ptr<MmAccount> mm = at(record.mm);
+    // No other process lives in an mm before its exec: the records of an earlier mm's end and of this one's start were
+    // lost.
+    const auto own = groups.find(record.tgid);
+    const bool known = own != groups.end() && own->second.mm == record.mm;  // read at its exec
+    if (mm && mm->bound && !known && !mm->read_after(record.t_ns)) {
+        retire(mm);
+        mm = make(record.mm, record.t_ns);
+        mm->start_lost();
+    }
+    Task task{record.ns_tid, record.ns_tgid, record.tgid, reported_comm(record), mm};
     auto old = tasks.find(record.old_tid);
     if (old == tasks.end() || old->second.host_tgid != record.tgid) {
         old = tasks.find(record.tid);  // it has taken its leader's TID already
