@@ -385,11 +385,15 @@ void Ledger::Impl::exec(const rsslag_task &record) {
     if (group == groups.end())
         return put({record.tgid, record.ns_tgid, task.comm, record.mm, State::Running, false, record.t_ns});
     if (left && left != task.mm) {
-        if (alive_in(*left, record.tgid)) {
-            left->end_own(record.tid, faults, was, now);  // the group only used the mm of another one (vfork)
-            left->forget_sharer(record.tgid);
-        } else {
+        const bool used = alive_in(*left, record.tgid);
+        if (used)
+            left->end_own(record.tid, faults, was, now);
+        else
             left->leave_own(record.tid, faults, was);
+        if (used && group->second.forked) {
+            left->forget_sharer(record.tgid);  // it only used the mm of another process (vfork)
+        } else {
+            if (used) left->sharer_ended(record.tgid);
             GroupView as_it_was = group->second;
             as_it_was.state = State::Exec;
             leaving.push_back({as_it_was, left, record.t_ns});

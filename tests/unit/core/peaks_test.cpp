@@ -342,6 +342,22 @@ TEST(Peaks, OfAVforkAreTheParents) {
     EXPECT_LT(scene.oracle.ledger().view(child.mm->address)->extremes.most.to, most);
 }
 
+TEST(Peaks, OfAnImageThatAnotherProcessStillUses) {
+    OneCpu scene;
+    scene.touch(*scene.root, 300);
+    const Pages most = scene.root->mm->rss_most;
+    scene.kernel.fork_sharing(*scene.root);
+    scene.kernel.settle();
+    scene.kernel.exec(*scene.root, "other");
+    scene.touch(*scene.root, 20);
+    scene.feed();
+    scene.kernel.run_for(5'000'000'000);
+    scene.feed();
+    ASSERT_EQ(scene.oracle.ended().size(), 1U) << "its own image is no vfork's";
+    EXPECT_EQ(scene.oracle.ended()[0].mm.extremes.most.to, most);
+    EXPECT_EQ(scene.oracle.ended()[0].group.state, State::Exec);
+}
+
 TEST(Peaks, OfTheTreeCountAnMmThatIsSharedOnce) {
     OneCpu scene;
     scene.kernel.fork_sharing(*scene.root);
@@ -401,22 +417,6 @@ TEST(Peaks, OfAProcessThatSharesItsMmAreOfItsOwnLife) {
     EXPECT_EQ(scene.oracle.ledger().view(scene.root->mm->address)->extremes.most.to, scene.root->mm->rss_most);
 }
 
-/// Beyond a number of them, what is known of each is its start and its end.
-TEST(Peaks, OfVeryManyThatShareAnMmAreMarkedBounds) {
-    OneCpu scene;
-    scene.touch(*scene.root, 300);
-    const Pages most = scene.root->mm->rss_most;
-    constexpr int kMany = 40;
-    for (int i = 0; i < kMany; ++i) {
-        scene.kernel.fork_sharing(*scene.root);
-        scene.kernel.settle();
-        scene.touch(*scene.kernel.tasks().back(), 1);
-    }
-    scene.feed();
-    const Ledger &ledger = scene.oracle.ledger();
-    ASSERT_EQ(ledger.groups().size(), kMany + 1U);
-    int bounds = 0;
-    for (const GroupView &group : ledger.groups()) {
 /// The parent's records from before the birth may have been settled only after it.
 TEST(Peaks, OfAProcessThatSharesItsMmHaveNothingFromBeforeItsBirth) {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
@@ -446,6 +446,22 @@ TEST(Peaks, OfAProcessThatSharesItsMmHaveNothingFromBeforeItsBirth) {
     }
 }
 
+/// Beyond a number of them, what is known of each is its start and its end.
+TEST(Peaks, OfVeryManyThatShareAnMmAreMarkedBounds) {
+    OneCpu scene;
+    scene.touch(*scene.root, 300);
+    const Pages most = scene.root->mm->rss_most;
+    constexpr int kMany = 40;
+    for (int i = 0; i < kMany; ++i) {
+        scene.kernel.fork_sharing(*scene.root);
+        scene.kernel.settle();
+        scene.touch(*scene.kernel.tasks().back(), 1);
+    }
+    scene.feed();
+    const Ledger &ledger = scene.oracle.ledger();
+    ASSERT_EQ(ledger.groups().size(), kMany + 1U);
+    int bounds = 0;
+    for (const GroupView &group : ledger.groups()) {
         if (group.host_tgid == scene.root->group->tgid) continue;
         const MmView view = ledger.view(scene.root->mm->address, group.host_tgid).value();
         EXPECT_GE(view.at_start.rss(), most) << "not the start of the mm";
