@@ -179,7 +179,9 @@ void Analyzer::State::close_running() {
         const bool any = known != traced.end() && known->second.summary.mm == mm->generation;
         const std::uint64_t updates = any ? known->second.updates : 0;
         const bool newly_lossy = any && mm->needs_resync != known->second.summary.final_approximate;
-        if (all_updates(*mm) == updates && !newly_lossy) continue;
+        // `thread` scheme: faults change it without an update.
+        const bool changed = any && mm->exact() != known->second.summary.final;
+        if (all_updates(*mm) == updates && !newly_lossy && !changed) continue;
         Traced &entry = traced[group.host_tgid];
         core::Tick tick = unread_tick(entry, group, *mm);
         count(entry, tick);
