@@ -51,7 +51,11 @@ void MetricsTracer::look_for_targets() {
 }
 
 void MetricsTracer::Groups::on_tick(core::Tick tick) {
-    traced.take(tick, [&] { return names.of(tick.process.pid, tick.process.comm); });
+    const core::ProcessReading &process = tick.process;
+    traced.take(tick, [&] {
+        if (tick.state != core::State::Exec) return names.of(process.pid, process.comm);
+        return names.of_earlier(process.pid, tick.ledger.extremes.image == 0 ? process.ppid : 0, process.comm);
+    });
 }
 
 void MetricsTracer::collect() {

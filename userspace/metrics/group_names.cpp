@@ -74,4 +74,9 @@ std::string GroupNames::of(int tgid, const std::string &comm) {
     return by_ == By::Comm ? comm : read(tgid).value_or(kUnknown);
 }
 
+std::string GroupNames::of_earlier(int tgid, int parent, const std::string &comm) {
+    if (by_ != By::Exe) return of(tgid, comm);
+    return parent != 0 ? of(parent, comm) : kUnknown;
+}
+
 }  // namespace rsslag::metrics

@@ -27,6 +27,9 @@ class GroupNames {
   public:
     explicit GroupNames(By by) : by_(by) {}
     std::string of(int tgid, const std::string &comm);
+    /// Of the program that the process ran before an exec, which /proc no longer shows. `parent`: the PID of the
+    /// process that had the same program; 0: there is none.
+    std::string of_earlier(int tgid, int parent, const std::string &comm);
 
   private:
     std::optional<std::string> read(int tgid);

@@ -60,11 +60,14 @@ void TracedGroups::take(const core::Tick &tick, const std::function<std::string(
     groups_[mm.group].mms += unseen ? 1 : 0;
     mm.counts = counts_of(tick);
     mm.processes.insert(pid);
-    TracedGroup &group = groups_[program.group].group;
-    const core::Extremes &extremes = tick.ledger.extremes;
-    group.peak_from = std::max(group.peak_from, extremes.most.from);
-    group.peak_to = std::max(group.peak_to, extremes.most.to);
-    group.peak_lossy = group.peak_lossy || extremes.lossy;
+    // What a fork held before its first exec is its parent's copy.
+    if (tick.state != core::State::Exec || tick.ledger.extremes.image != 0) {
+        TracedGroup &group = groups_[program.group].group;
+        const core::Extremes &extremes = tick.ledger.extremes;
+        group.peak_from = std::max(group.peak_from, extremes.most.from);
+        group.peak_to = std::max(group.peak_to, extremes.most.to);
+        group.peak_lossy = group.peak_lossy || extremes.lossy;
+    }
     if (tick.state != core::State::Running) end(pid);
 }
 

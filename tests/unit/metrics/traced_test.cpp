@@ -87,6 +87,15 @@ TEST(TracedGroups, AnExecIsAnotherProgram) {
     EXPECT_EQ(result[1].counts.updates, 11U);
 }
 
+TEST(TracedGroups, HaveNotThePeakOfAForkBeforeItsExec) {
+    TracedGroups groups(10);
+    core::Tick fork = tick(1, "a", 10, 40'000, core::State::Exec);
+    fork.ledger.extremes.image = 0;
+    take(groups, fork);
+    take(groups, tick(1, "b", 2, 3'000));
+    EXPECT_EQ(groups.groups()[0].peak_from.n, 3'000);
+}
+
 TEST(TracedGroups, AreNoMoreThanAskedForAndNoCountGoesBack) {
     TracedGroups groups(2);
     take(groups, tick(1, "a", 10), "one");
