@@ -45,6 +45,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define PR_SET_VMA 0x53564d41
 #define PR_SET_VMA_ANON_NAME 0
 #define MAX_ERRNO 4095
+#define MREMAP_DONTUNMAP 4
 
 /* rsslag's PID namespace, copied from `reader` of the stream. */
 struct rsslag_view reader;
@@ -109,7 +110,7 @@ static __always_inline int emit_moved(struct arguments arguments, u64 to)
     if (!change)
         return 0;
     change->from = arguments.at[0];
-    change->from_bytes = arguments.at[1];
+    change->from_bytes = arguments.at[3] & MREMAP_DONTUNMAP ? 0 : arguments.at[1];
     change->to = to;
     change->to_bytes = arguments.at[2];
     bpf_ringbuf_submit(change, BPF_RB_NO_WAKEUP);

@@ -332,7 +332,7 @@ struct rsslag_mapping {
     rsslag_s32 tid; /* the same */
     rsslag_s32 pad2;
     rsslag_u64 from; /* MOVED: the old address */
-    rsslag_u64 from_bytes;
+    rsslag_u64 from_bytes; /* 0: the old mapping stays, too */
     rsslag_u64 to; /* MOVED: the new address; NAMED: the address */
     rsslag_u64 to_bytes;
     char name[80]; /* NAMED; ANON_VMA_NAME_MAX_LEN, mm/madvise.c */

@@ -123,6 +123,19 @@ touched(at + 1 * MiB, 2 * MiB)
         self.assertEqual(came(image, 'shmem'), 1024)
         self.assertEqual(came(image, 'JIT ~'), 768)
 
+    def test_what_mremap_leaves_mapped_keeps_its_name(self):
+        image = self.image('''
+libc.mremap.restype = ctypes.c_void_p
+libc.mremap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p]
+MAYMOVE_DONTUNMAP = 5
+jit = touched(mapped(4 * MiB, PRIVATE | ANONYMOUS, prot=7), 4 * MiB)
+at = libc.mremap(jit, 4 * MiB, 4 * MiB, MAYMOVE_DONTUNMAP, None)
+assert at not in (None, jit, 2 ** 64 - 1)
+touched(jit, 4 * MiB)
+''')
+        self.assertEqual(came(image, 'JIT ~'), 2048)
+        self.assertEqual(came(image, '(unknown)'), 0)
+
     def test_mremap_by_a_32_bit_call(self):
         # The kernel may lack them, and a hypervisor may not pass int 0x80 on.
         getpid = subprocess.run([interpreter(), '-c', PRELUDE + CALL32 + 'assert call32(20) == os.getpid()'], check=False)

@@ -175,14 +175,25 @@ void MappingTable::insert(Space &space, std::uint64_t start, const Entry &entry)
 }
 
 void MappingTable::move(Space &space, const MappingChange &change) {
+    const std::uint64_t length = change.range.end - std::min(change.range.start, change.range.end);
+    const bool stays = change.old_end <= change.old_start;
+    const std::uint64_t old_length = stays ? length : change.old_end - change.old_start;
+    std::vector<std::pair<std::uint64_t, Entry>> moved;
     auto at = space.entries.upper_bound(change.old_start);
-    Entry moved = entry_of(change.range);
-    if (at != space.entries.begin() && (--at)->first < change.old_end && change.old_start < at->second.end) {
-        moved.raw = at->second.raw;
-        moved.flags = at->second.flags;
+    if (at != space.entries.begin()) --at;
+    for (; at != space.entries.end() && affords(1); ++at) {
+        const auto &[start, old] = *at;
+        const std::uint64_t from = std::max(start, change.old_start) - change.old_start;
+        if (old.end <= change.old_start) continue;
+        if (start > change.old_start && from >= std::min(old_length, length)) break;
+        const std::uint64_t to = std::min({old.end - change.old_start, old_length, length});
+        moved.push_back({change.range.start + from, {change.range.start + to, old.raw, {}, old.flags}});
     }
-    clear(space, change.old_start, change.old_end);
-    insert(space, change.range.start, moved);
+    if (moved.empty()) moved.push_back({change.range.start, entry_of(change.range)});
+    moved.back().second.end = change.range.end;  // it may grow
+    if (!stays) clear(space, change.old_start, change.old_end);
+    for (const auto &[start, entry] : moved)
+        insert(space, start, entry);
 }
 
 /// Only private anonymous memory, named before or not, can get a name (mm/madvise.c madvise_set_anon_name()).

@@ -54,7 +54,8 @@ struct MappingChange {
     enum class Kind : std::uint8_t {
         Mapped,  ///< the range is mapped as given from now on (mmap, mprotect, brk, a growing stack)
         Exec,    ///< the following changes belong to the process's next program; no range
-        Moved,   ///< from [old_start, old_end) to `range` (mremap)
+        Moved,   ///< from [old_start, old_end) to `range` (mremap); an empty old range: that from old_start on stays,
+                 ///< too
         Named,   ///< by prctl(PR_SET_VMA_ANON_NAME); an empty name removes the name
         Lost,    ///< `lost` changes were lost, of unknown processes; no range
     };

@@ -193,6 +193,36 @@ TEST_F(Table, FollowsWhatMoves) {
     EXPECT_EQ(at(0xbfff), "shmem");
 }
 
+TEST_F(Table, FollowsSeveralMappingsThatMoveTogether) {
+    table.change(mapped(0x1000, 0x3000, "/dev/zero (deleted)", kData | core::MappingShared));
+    table.change(mapped(0x3000, 0x5000, "/lib/a.so"));
+    table.change(mapped(0x5000, 0x7000, "/lib/b.so"));
+    MappingChange move = mapped(0x10000, 0x13000);
+    move.kind = Kind::Moved;
+    move.old_start = 0x2000;
+    move.old_end = 0x5000;
+    table.change(move);
+    EXPECT_EQ(at(0x1fff), "shmem");
+    EXPECT_EQ(at(0x2000), "(unknown)");
+    EXPECT_EQ(at(0x10fff), "shmem");
+    EXPECT_EQ(at(0x11000), "/lib/a.so");
+    EXPECT_EQ(at(0x12fff), "/lib/a.so");
+    EXPECT_EQ(at(0x13000), "(unknown)");
+    EXPECT_EQ(at(0x5000), "/lib/b.so");
+}
+
+/// MREMAP_DONTUNMAP, or an old length of 0.
+TEST_F(Table, KeepsWhatIsMappedTwice) {
+    table.change(mapped(0x1000, 0x5000, "/dev/zero (deleted)", kData | core::MappingShared));
+    MappingChange move = mapped(0x8000, 0xa000);
+    move.kind = Kind::Moved;
+    move.old_start = move.old_end = 0x2000;
+    table.change(move);
+    for (const std::uint64_t address : {0x1000, 0x2000, 0x4fff, 0x8000, 0x9fff})
+        EXPECT_EQ(at(address), "shmem") << address;
+    EXPECT_EQ(at(0xa000), "(unknown)");
+}
+
 TEST_F(Table, NamesAnonymousMemoryOnly) {
     table.change(mapped(0x1000, 0x5000));
     table.change(mapped(0x5000, 0x6000, "/lib/a.so"));
