@@ -102,6 +102,19 @@ def program(name='by_function'):
     return str(path)
 
 
+# Runs a script in a mount namespace in which /mnt/server is a copy of the file.
+ELSEWHERE = ('unshare', '-m', 'sh', '-c', 'mount -t tmpfs none /mnt && cp "$1" /mnt/server && eval "$0"')
+
+
+def with_other_names(path, copy):
+    """Copies a program. Its functions touch_… are teach_…, and it has another build id."""
+    code = Path(path).read_bytes().replace(b'touch_', b'teach_')
+    head = b'\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0'  # of the note NT_GNU_BUILD_ID
+    at = code.index(head) + len(head)
+    Path(copy).write_bytes(code[:at] + bytes([code[at] ^ 0xff]) + code[at + 1:])
+    os.chmod(copy, 0o755)
+
+
 def line_of(text):
     """The number of the only line of by_function.cpp that contains it."""
     lines = (contract.ROOT / 'tests/bench/by_function.cpp').read_text().splitlines()
@@ -697,6 +710,48 @@ class Hostile(TracingTest):
         by_name = {function: pages_by(document, function, 'came') for function in SHARES}
         for function, share in SHARES.items():
             self.assertAlmostEqual(by_name[function], round(10 * share) * tenth, delta=16)
+
+    def test_two_programs_with_one_path_and_inode_number(self):
+        """In two mount namespaces, each with a file system of its own."""
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+            other = os.path.join(directory, 'other')
+            with_other_names(program(), other)
+            with Told(*ELSEWHERE, 'exec /mnt/server 1 held', program()) as first, \
+                    Told(*ELSEWHERE, 'exec /mnt/server 1 held', other) as second:
+                self.wait_for_servers(first, second)
+                with first.traced(self, file := os.path.join(directory, 'file'), *RING, '--stacks=1', '-p', str(second.pid)):
+                    first.touch(self)
+                    second.touch(self)
+            document = rsslag('report', '--json', file).document()
+        tenth = (1 << 20) // 10 // PAGE
+        for function in ('touch_thirty', 'teach_thirty'):
+            self.assertAlmostEqual(pages_by(document, function, 'came'), 3 * tenth, delta=16)
+
+    def test_an_earlier_process_with_the_program_has_ended(self):
+        """Its files could not be read any more. Those of the next process can."""
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+            file = os.path.join(directory, 'file')
+            with Told(*ELSEWHERE, 'head -c1 >&2; /mnt/server 1 </dev/null; exec /mnt/server 1 held', program()) as told:
+                with told.traced(self, file, *RING, '--stacks=1', '--follow'):
+                    told.process.stdin.write(b'\n')
+                    self.wait_for_servers(told)
+                    told.touch(self)
+            document = rsslag('report', '--json', file).document()
+        tenth = (1 << 20) // 10 // PAGE
+        self.assertGreaterEqual(pages_by(document, 'touch_thirty', 'came'), 3 * tenth)
+
+    def test_the_process_of_another_user(self):
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:
+            os.chmod(directory, 0o755)
+            path = shutil.copy(program(), directory)
+            os.chmod(path, 0o755)
+            with Told('setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', path, '1', 'held') as told:
+                document, _ = self.recorded(told)
+        self.assertAlmostEqual(pages_by(document, 'touch_thirty', 'resident_min'), 3 * ((1 << 20) // 10 // PAGE), delta=16)
+
+    def wait_for_servers(self, *all_told):
+        for told in all_told:
+            contract.wait_until(lambda: os.readlink(f'/proc/{told.pid}/exe') == '/mnt/server')
 
     def test_a_program_that_another_one_replaces_by_exec(self):
         with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory:

@@ -35,7 +35,13 @@ struct MappedRange {
     // Only in a live trace; a recording does not contain them.
     std::uint64_t offset = 0;  ///< of the start in the file, in bytes
     std::uint64_t inode = 0;   ///< of the file; 0: not known
+    std::uint64_t device = 0;  ///< of the file system, as device_number(); 0: not known
 };
+
+/// The numbers of a device, as one.
+inline std::uint64_t device_number(std::uint32_t major, std::uint32_t minor) {
+    return std::uint64_t{major} << 32 | minor;
+}
 
 /// The NT_GNU_BUILD_ID of an ELF file.
 struct BuildId {

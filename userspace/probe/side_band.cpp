@@ -226,7 +226,8 @@ void read_mmap2(Fields &in, bool has_build_id, MappingChange &change) {
     if (has_build_id) {
         change.build_id = read_build_id(in);
     } else {
-        in.take<std::uint64_t>();  // device
+        const auto major_number = in.take<std::uint32_t>();
+        change.range.device = core::device_number(major_number, in.take<std::uint32_t>());
         change.range.inode = in.take<std::uint64_t>();
         in.take<std::uint64_t>();  // inode generation
     }

@@ -132,21 +132,9 @@ bool read_sections(Elf *elf, ElfFile &file, ElfBudget budget) {
         if (!name) return false;
         file.sections.push_back({std::move(*name), header.sh_addr, header.sh_size});
     }
-    if (!file.symbols.empty() || dynamic_symbols == nullptr) return true;
+    file.stripped = file.symbols.empty();
+    if (!file.stripped || dynamic_symbols == nullptr) return true;
     return read_symbols(elf, dynamic_symbols, dynamic_header, file, budget);
-}
-
-/// The kernel's own number of the inode, which smaps shows. stat(2) may report another one: of a file that an overlay
-/// has copied up, or of one with several links. nullopt before 5.14 (fs/proc/fd.c seq_show()).
-std::optional<std::uint64_t> inode_number(const Fd &fd) {
-    const auto opened = open_at(AT_FDCWD, fmt::format("/proc/self/fdinfo/{}", fd.get()).c_str(), O_RDONLY);
-    const auto *const info = std::get_if<Fd>(&opened);
-    const Try<std::string> text = info != nullptr ? read_to_end(info->get()) : Errno{};
-    const auto *const lines = std::get_if<std::string>(&text);
-    constexpr std::string_view kInode = "\nino:";
-    const std::size_t at = lines ? lines->find(kInode) : std::string::npos;
-    if (at == std::string::npos) return std::nullopt;
-    return std::strtoull(lines->c_str() + at + kInode.size(), nullptr, 10);
 }
 
 /// What stat(2) reports of an open file, if it is that of the mapping by its inode number.
@@ -174,7 +162,27 @@ std::array<std::string, 2> paths_of(const Process &process, const Mapping &mappi
             (by_thread ? task->directory : "") + "root" + mapping.name};
 }
 
+/// How much of a file may be read: a hole counts little. File systems may compress the data, or not report blocks.
+std::uint64_t most_data(const struct stat &about) {
+    constexpr std::uint64_t kBlock = 512, kCompression = 64, kLeast = std::uint64_t{1} << 20;
+    constexpr std::uint64_t kWithoutBlocks = std::uint64_t{64} << 20;
+    const auto blocks = static_cast<std::uint64_t>(about.st_blocks);
+    const std::uint64_t most = blocks == 0 ? kWithoutBlocks : kLeast + kCompression * kBlock * blocks;
+    return std::min(static_cast<std::uint64_t>(about.st_size), most);
+}
+
 }  // namespace
+
+std::optional<std::uint64_t> inode_number(const Fd &fd) {
+    const auto opened = open_at(AT_FDCWD, fmt::format("/proc/self/fdinfo/{}", fd.get()).c_str(), O_RDONLY);
+    const auto *const info = std::get_if<Fd>(&opened);
+    const Try<std::string> text = info != nullptr ? read_to_end(info->get()) : Errno{};
+    const auto *const lines = std::get_if<std::string>(&text);
+    constexpr std::string_view kInode = "\nino:";
+    const std::size_t at = lines ? lines->find(kInode) : std::string::npos;
+    if (at == std::string::npos) return std::nullopt;
+    return std::strtoull(lines->c_str() + at + kInode.size(), nullptr, 10);
+}
 
 core::Result<ElfFile> read_elf(int fd) {
     elf_version(EV_CURRENT);
@@ -187,7 +195,7 @@ core::Result<ElfFile> read_elf(int fd) {
     struct stat about {};
     if (fstat(fd, &about) != 0) return cannot_parse();
     if (!read_loads(elf.get(), file)) return cannot_parse();
-    if (!read_sections(elf.get(), file, ElfBudget(static_cast<std::uint64_t>(about.st_size)))) {
+    if (!read_sections(elf.get(), file, ElfBudget(most_data(about)))) {
         return core::Error{core::Kind::Corrupt, "cannot parse the ELF file: its section headers are invalid", 0, ""};
     }
     std::sort(file.sections.begin(), file.sections.end(), by_address);

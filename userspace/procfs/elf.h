@@ -32,6 +32,7 @@ struct ElfFile {
     std::vector<ElfLoad> loads;
     std::vector<ElfPart> sections;  ///< sections that occupy memory, ascending by address
     std::vector<ElfPart> symbols;   ///< objects and functions of non-zero size, ascending; .symtab, else .dynsym
+    bool stripped = true;           ///< there is no .symtab
 };
 
 /// Reads load segments, sections and symbols. Kind::Unsupported if the file is not ELF, Kind::Corrupt if libelf cannot
@@ -40,6 +41,10 @@ core::Result<ElfFile> read_elf(int fd);
 
 /// Opens the file of a mapping, even if it is deleted. Kind::Denied or Kind::Gone if the mapped inode cannot be opened.
 core::Result<Fd> open_mapped(const Process &process, const Mapping &mapping);
+
+/// The kernel's own number of the inode of an open file, which smaps shows. stat(2) may report another one: of a file
+/// that an overlay has copied up, or of one with several links. nullopt before 5.14 (fs/proc/fd.c seq_show()).
+std::optional<std::uint64_t> inode_number(const Fd &fd);
 
 /// The type of the mapped file: S_IFREG, S_IFBLK, S_IFCHR. Does not open the file, as a driver may act on that. nullopt
 /// if the mapped inode cannot be found.

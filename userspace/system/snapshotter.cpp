@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <charconv>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -34,11 +35,26 @@ using core::Error;
 using core::Kind;
 using std::chrono::milliseconds;
 
+/// "08:01", hexadecimal.
+std::uint64_t device_of(const std::string &text) {
+    std::uint32_t major_number = 0, minor_number = 0;
+    const char *const end = text.data() + text.size();
+    const auto first = std::from_chars(text.data(), end, major_number, 16);
+    if (first.ec != std::errc() || first.ptr == end) return 0;
+    std::from_chars(first.ptr + 1, end, minor_number, 16);
+    return core::device_number(major_number, minor_number);
+}
+
 core::MappingListing::Entry listed(procfs::Mapping &&mapping) {
     core::MappingListing::Entry entry;
-    entry.range = {mapping.start, mapping.end, core::mapping_flags(mapping.perms), std::move(mapping.name), 0, 0};
-    entry.range.offset = mapping.offset;
-    entry.range.inode = mapping.inode;
+    entry.range = {mapping.start,
+                   mapping.end,
+                   core::mapping_flags(mapping.perms),
+                   std::move(mapping.name),
+                   mapping.offset,
+                   mapping.inode,
+                   0};
+    entry.range.device = device_of(mapping.device);
     entry.rss = mapping.fields.rss;
     if (mapping.has_flag("ht")) {
         entry.range.flags |= core::MappingHugetlb;

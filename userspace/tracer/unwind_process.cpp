@@ -84,6 +84,7 @@ void put_range(Bytes &out, const core::MappedRange &range) {
     put_text(out, range.name);
     put(out, range.offset);
     put(out, range.inode);
+    put(out, range.device);
 }
 
 core::MappedRange read_range(ByteReader &in) {
@@ -94,6 +95,7 @@ core::MappedRange read_range(ByteReader &in) {
     range.name = in.text();
     range.offset = in.number();
     range.inode = in.number();
+    range.device = in.number();
     return range;
 }
 

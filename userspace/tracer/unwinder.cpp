@@ -83,7 +83,7 @@ void add(CodeMap &map, const core::MappedRange &range, const core::BuildId &id) 
     CodeRange code;
     code.end = range.end;
     code.offset = range.offset;
-    code.file = {range.name, id, range.inode};
+    code.file = {range.name, id, range.inode, range.device};
     map.emplace(range.start, std::move(code));
 }
 
@@ -100,6 +100,8 @@ struct Unwinder::State {
         std::uint64_t batch = 0;
     };
     std::unordered_map<int, JitNames> jits;
+    std::unordered_map<int, std::uint64_t> exec_ns;      ///< of the last exec, by PID
+    std::unordered_map<int, std::size_t> execs_to_come;  ///< later in the batch, by PID
     std::uint64_t batches = 0;
     struct Copies {
         std::size_t all = 0, cut = 0;
@@ -156,6 +158,8 @@ void Unwinder::State::apply(const core::MappingChange &change) {
     if (change.kind == Kind::Exec) {
         maps.erase(change.pid);
         jits.erase(change.pid);
+        exec_ns[change.pid] = change.t_ns;
+        execs_to_come[change.pid]--;
     }
     if (change.kind == Kind::Mapped) add(own_map(change.pid), change.range, change.build_id);
     if (change.kind == Kind::Moved) remove(own_map(change.pid), change.old_start, change.old_end);
@@ -190,10 +194,17 @@ CodeRange *Unwinder::State::range_at(int pid, std::uint64_t address) {
 }
 
 /// What was written after the sample may be read with it: a JIT may have put another function at its address since.
+/// If the process runs another program by now, only what was read before has names.
 std::string Unwinder::State::jit_function_at(int pid, std::uint64_t address) {
     auto found = jits.find(pid);
-    if (found == jits.end()) found = jits.emplace(pid, JitNames{unwind::PerfMap::of(pid), 0}).first;
-    if (std::exchange(found->second.batch, batches) != batches) found->second.names.update();
+    if (found == jits.end()) {
+        const auto exec = exec_ns.find(pid);
+        const std::uint64_t since_ns = exec == exec_ns.end() ? 0 : exec->second;
+        found = jits.emplace(pid, JitNames{unwind::PerfMap::of(pid, since_ns), 0}).first;
+    }
+    const auto to_come = execs_to_come.find(pid);
+    const bool runs = to_come == execs_to_come.end() || to_come->second == 0;
+    if (runs && std::exchange(found->second.batch, batches) != batches) found->second.names.update();
     return found->second.names.function_at(address);
 }
 
@@ -285,6 +296,9 @@ std::vector<event::Stacks> Unwinder::State::unwound(Batch batch) {
     ++batches;
     for (const core::MappingListing &listing : batch.listings)
         apply(listing);
+    execs_to_come.clear();
+    for (const core::MappingChange &each : batch.changes)
+        if (each.kind == core::MappingChange::Kind::Exec) execs_to_come[each.pid]++;
     auto change = batch.changes.begin();
     auto fork = batch.forks.begin();
     const auto apply_forks_until = [&](std::uint64_t t_ns) {
@@ -323,6 +337,7 @@ std::vector<event::Stacks> Unwinder::State::unwound(Batch batch) {
     for (const int pid : batch.ended) {
         maps.erase(pid);
         jits.erase(pid);
+        exec_ns.erase(pid);
     }
     return all;
 }

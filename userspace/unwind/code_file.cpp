@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,11 +26,13 @@ namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
 
-bool is_the_file(const core::Fd &fd, const FileKey &key) {
+/// `by_device`: if it is not known by its build id, the device must be that of the mapping.
+bool is_the_file(const core::Fd &fd, const FileKey &key, bool by_device) {
     struct stat about {};
     if (!fd.open() || fstat(fd.get(), &about) != 0 || !S_ISREG(about.st_mode)) return false;
     if (key.build_id.known()) return build_id_of(fd.get()) == key.build_id;
-    return key.inode != 0 && about.st_ino == key.inode;
+    if (by_device && core::device_number(major(about.st_dev), minor(about.st_dev)) != key.device) return false;
+    return key.inode != 0 && (about.st_ino == key.inode || procfs::inode_number(fd) == key.inode);
 }
 
 /// The program that the process runs, even if its file has been deleted or replaced.
@@ -43,9 +46,9 @@ core::Fd program_of(pid_t pid, const std::string &path) {
 
 core::Fd open_mapped(const FileKey &key, pid_t pid, const std::vector<std::string> &roots) {
     for (const std::string &root : roots)
-        if (core::Fd file = open_in(root, key.path); is_the_file(file, key)) return file;
+        if (core::Fd file = open_in(root, key.path); is_the_file(file, key, root != roots.front())) return file;
     core::Fd program = program_of(pid, key.path);
-    return is_the_file(program, key) ? std::move(program) : core::Fd();
+    return is_the_file(program, key, false) ? std::move(program) : core::Fd();
 }
 
 /// As gdb finds it, and as Debian's packages of debug symbols install it.
@@ -93,16 +96,25 @@ core::BuildId build_id_of(int fd) {
 }
 
 bool is_file_with(const core::Fd &file, const core::BuildId &id) {
-    return is_the_file(file, {"", id, 0});
+    return is_the_file(file, {"", id, 0, 0}, false);
 }
 
 CodeFile::CodeFile(core::Fd file, const std::vector<std::string> &roots, std::size_t most_debug_bytes) {
     build_id_ = build_id_of(file.get());
     if (auto elf = procfs::read_elf(file.get())) elf_ = std::move(*elf);
     debug_ = DebugInfo::open(core::Fd(fcntl(file.get(), F_DUPFD_CLOEXEC, 0)), roots.front(), most_debug_bytes);
-    for (auto root = roots.begin(); !debug_ && root != roots.end(); ++root)
-        if (core::Fd separate = debug_file(*root, build_id_); separate.open())
-            debug_ = DebugInfo::open(std::move(separate), *root, most_debug_bytes);
+    for (auto root = roots.begin(); (!debug_ || elf_.stripped) && root != roots.end(); ++root) {
+        core::Fd separate = debug_file(*root, build_id_);
+        if (!separate.open()) continue;
+        if (elf_.stripped) {
+            auto elf = procfs::read_elf(separate.get());
+            if (elf && !elf->stripped) {
+                elf_.symbols = std::move(elf->symbols);
+                elf_.stripped = false;
+            }
+        }
+        if (!debug_) debug_ = DebugInfo::open(std::move(separate), *root, most_debug_bytes);
+    }
     if (auto rules = FrameTable::open(std::move(file))) rules_.emplace(std::move(*rules));
 }
 
@@ -140,7 +152,7 @@ const std::vector<SourceFrame> &CodeFile::functions_at(std::uint64_t address) {
 
 CodeFiles::CodeFiles(bool symbols) : debug_bytes_left_(symbols ? kMostDebugBytes : 0) {
     if (core::Fd image = vdso(); image.open())
-        files_[{"[vdso]"}] = std::make_unique<CodeFile>(std::move(image), std::vector<std::string>{"/"}, 0);
+        files_[{"[vdso]"}] = std::make_shared<CodeFile>(std::move(image), std::vector<std::string>{"/"}, 0);
 }
 
 CodeFile *CodeFiles::find(const FileKey &key, pid_t pid) {
@@ -149,14 +161,20 @@ CodeFile *CodeFiles::find(const FileKey &key, pid_t pid) {
         return own == files_.end() ? nullptr : own->second.get();
     }
     if (!key.path.starts_with('/')) return nullptr;
-    const auto [entry, is_new] = files_.try_emplace(key, nullptr);
-    if (!is_new) return entry->second.get();
+    if (const auto found = files_.find(key); found != files_.end()) return found->second.get();
     const std::vector<std::string> roots{fmt::format("/proc/{}/root", pid), "/"};
-    if (core::Fd file = open_mapped(key, pid, roots); file.open()) {
-        entry->second = std::make_unique<CodeFile>(std::move(file), roots, debug_bytes_left_);
-        debug_bytes_left_ -= entry->second->debug_bytes();
+    core::Fd file = open_mapped(key, pid, roots);
+    if (!file.open()) return nullptr;
+    const core::BuildId id = build_id_of(file.get());
+    const auto same = id.known() ? by_build_id_.find(id) : by_build_id_.end();
+    std::shared_ptr<CodeFile> code = same == by_build_id_.end() ? nullptr : same->second;
+    if (code == nullptr) {
+        code = std::make_shared<CodeFile>(std::move(file), roots, debug_bytes_left_);
+        debug_bytes_left_ -= code->debug_bytes();
+        if (id.known()) by_build_id_[id] = code;
     }
-    return entry->second.get();
+    files_[key] = code;
+    return code.get();
 }
 
 }  // namespace rsslag::unwind

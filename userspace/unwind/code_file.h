@@ -25,7 +25,8 @@ namespace rsslag::unwind {
 struct FileKey {
     std::string path;  ///< raw bytes, as in /proc/PID/maps
     core::BuildId build_id{};
-    std::uint64_t inode = 0;  ///< 0: not known
+    std::uint64_t inode = 0;   ///< 0: not known
+    std::uint64_t device = 0;  ///< core::device_number(); 0: not known
     friend auto operator<=>(const FileKey &, const FileKey &) = default;
 };
 
@@ -56,19 +57,21 @@ class CodeFile {
     core::BuildId build_id_;
 };
 
-/// The code files of all processes, each opened once.
+/// The code files of all processes.
 class CodeFiles {
   public:
     static constexpr std::size_t kMostDebugBytes = std::size_t{256} << 20;
     /// Without `symbols`, without debug information.
     explicit CodeFiles(bool symbols);
     /// Opens the file in the root directory of the process, else in rsslag's own, else if it is the program that the
-    /// process runs. Only the file that was mapped: it must be regular, and have that build id or inode. nullptr: it
-    /// cannot be opened, or is another one.
+    /// process runs. Only the file that was mapped: it must be regular, and have that build id or inode; outside of the
+    /// process's root directory, with an inode the device, too. nullptr: it cannot be opened, or is another one. A
+    /// later call may find it, for a process that has not ended.
     CodeFile *find(const FileKey &key, pid_t pid);
 
   private:
-    std::map<FileKey, std::unique_ptr<CodeFile>> files_;
+    std::map<FileKey, std::shared_ptr<CodeFile>> files_;
+    std::map<core::BuildId, std::shared_ptr<CodeFile>> by_build_id_;
     std::size_t debug_bytes_left_;
 };
 

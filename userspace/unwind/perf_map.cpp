@@ -28,17 +28,28 @@ std::uint64_t take_hex(std::string_view &text) {
     return value;
 }
 
-/// The time of a number of clock ticks after the boot, rounded down: CLOCK_REALTIME in seconds.
-std::int64_t seconds_at(std::uint64_t ticks) {
-    timespec now{}, since_boot{};
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+std::int64_t ns_of(const timespec &time) {
+    return time.tv_sec * kSecond + time.tv_nsec;
+}
+
+/// CLOCK_REALTIME at a time of another clock.
+std::int64_t real_time_at(std::int64_t t_ns, clockid_t clock) {
+    timespec now{}, there{};
     clock_gettime(CLOCK_REALTIME, &now);
-    clock_gettime(CLOCK_BOOTTIME, &since_boot);
-    return now.tv_sec - since_boot.tv_sec - 1 + static_cast<std::int64_t>(ticks) / sysconf(_SC_CLK_TCK);
+    clock_gettime(clock, &there);
+    return ns_of(now) - ns_of(there) + t_ns;
+}
+
+/// The time of a number of clock ticks after the boot, at least a second earlier: times of files are rounded down, too.
+std::int64_t time_at(std::uint64_t ticks) {
+    return real_time_at((static_cast<std::int64_t>(ticks) / sysconf(_SC_CLK_TCK) - 1) * kSecond, CLOCK_BOOTTIME);
 }
 
 }  // namespace
 
-PerfMap PerfMap::of(pid_t pid) {
+PerfMap PerfMap::of(pid_t pid, std::uint64_t exec_ns) {
     struct stat about {};
     const std::string directory = fmt::format("/proc/{}", pid);
     const uid_t owner = stat(directory.c_str(), &about) == 0 ? about.st_uid : 0;
@@ -46,8 +57,9 @@ PerfMap PerfMap::of(pid_t pid) {
     std::int64_t started = INT64_MAX;
     if (const auto process = procfs::Process::open(pid)) {
         if (const auto status = process->status(); status && !status->ns_pids.empty()) number = status->ns_pids.back();
-        if (const auto stat = process->leader_stat()) started = seconds_at(stat->start_ticks);
+        if (const auto stat = process->leader_stat()) started = time_at(stat->start_ticks);
     }
+    if (exec_ns != 0) started = std::max(started, real_time_at(static_cast<std::int64_t>(exec_ns), CLOCK_MONOTONIC));
     return {directory + "/root", fmt::format("/tmp/perf-{}.map", number), owner, started};
 }
 
@@ -55,7 +67,7 @@ void PerfMap::open() {
     core::Fd file = open_in(root_, path_, O_NOFOLLOW);
     struct stat about {};
     if (!file.open() || fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return;
-    if (about.st_mtim.tv_sec < since_) return;
+    if (ns_of(about.st_mtim) < since_ns_) return;
     if (about.st_uid == owner_ || about.st_uid == 0 || about.st_uid == geteuid()) file_ = std::move(file);
 }
 
@@ -73,6 +85,7 @@ void PerfMap::update() {
     if (file_.open() && is_another()) {
         file_ = {};
         read_ = 0;
+        more_ = false;
         rest_.clear();
         last_.clear();
     }
@@ -89,6 +102,7 @@ void PerfMap::update() {
         last_.erase(0, last_.size() - std::min(last_.size(), kLast));
         parse(text);
     }
+    more_ = core::read_at(file_.get(), read_, {bytes.data(), 1}) > 0;
 }
 
 void PerfMap::parse(std::string_view text) {
@@ -116,6 +130,7 @@ void PerfMap::parse_line(std::string_view line) {
 
 const std::string &PerfMap::function_at(std::uint64_t address) const {
     static const std::string unknown;
+    if (more_) return unknown;
     auto after = functions_.upper_bound(address);
     if (after == functions_.begin()) return unknown;
     const Function &function = (--after)->second;

@@ -17,18 +17,19 @@ namespace rsslag::unwind {
 /// (tools/perf/Documentation/jit-interface.txt in the kernel's source).
 class PerfMap {
   public:
-    /// What is read of the file. A line beyond this has no effect.
+    /// What is read of the file. If there is more, no function has a name: a later line may replace each of those read.
     static constexpr std::size_t kMostBytes = std::size_t{64} << 20, kMostFunctions = 500'000;
     static constexpr std::size_t kMostName = 1000;  ///< bytes; longer ones are cut
-    /// What is read in all of a file that is written again and again.
+    /// The limit for all reads of a file that is written repeatedly.
     static constexpr std::size_t kMostInAll = 8 * kMostBytes;
 
     /// `path` in the root directory `root`. Takes only a regular file of the user `owner`, of root, or of rsslag's
-    /// user, that was written to since `since` (CLOCK_REALTIME, seconds): an older one belongs to an earlier process.
-    PerfMap(std::string root, std::string path, uid_t owner, std::int64_t since = 0)
-        : root_(std::move(root)), path_(std::move(path)), owner_(owner), since_(since) {}
-    /// The map of a process, in its mount namespace and with the number that it sees as its own.
-    static PerfMap of(pid_t pid);
+    /// user, that was written to since `since_ns` (CLOCK_REALTIME): an older one belongs to an earlier program.
+    PerfMap(std::string root, std::string path, uid_t owner, std::int64_t since_ns = 0)
+        : root_(std::move(root)), path_(std::move(path)), owner_(owner), since_ns_(since_ns) {}
+    /// The map of a process, in its mount namespace and with the number that it sees as its own. `exec_ns`: when the
+    /// program started (CLOCK_MONOTONIC); 0: with the process, as far as known.
+    static PerfMap of(pid_t pid, std::uint64_t exec_ns = 0);
 
     /// Reads what was appended since the last call, or opens the file if it did not exist then. Reads all of it if it
     /// was replaced or written again, as Java does: functions that it no longer lists keep their names.
@@ -48,10 +49,11 @@ class PerfMap {
 
     std::string root_, path_;
     uid_t owner_;
-    std::int64_t since_;
+    std::int64_t since_ns_;
     core::Fd file_;
     std::size_t read_ = 0;                         ///< bytes of the file as it is now
     std::size_t read_in_all_ = 0;                  ///< bytes
+    bool more_ = false;                            ///< the file is larger than what was read
     std::string last_;                             ///< the last bytes of those `read_`
     std::string rest_;                             ///< a line that is not complete
     std::map<std::uint64_t, Function> functions_;  ///< by start

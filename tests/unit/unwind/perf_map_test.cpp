@@ -115,18 +115,22 @@ TEST_F(PerfMaps, NotThatOfAnotherUser) {
 
 TEST_F(PerfMaps, NotThatOfAnEarlierProcess) {
     append("1000 10 a\n");
-    const std::int64_t now = time(nullptr);
-    for (const std::int64_t since : {now - 60, now + 60}) {
+    constexpr std::int64_t kMinute = 60'000'000'000;
+    const std::int64_t now = time(nullptr) * 1'000'000'000;
+    for (const std::int64_t since : {now - kMinute, now + kMinute}) {
         PerfMap map(root_, "/tmp/perf-7.map", geteuid(), since);
         map.update();
         EXPECT_EQ(map.function_at(0x1000), since < now ? "a" : "");
     }
 }
 
-TEST_F(PerfMaps, ALargeFileIsReadInPart) {
+/// A line beyond the part that is read may replace each name.
+TEST_F(PerfMaps, AFileThatIsTooLargeHasNoNames) {
     append("1000 10 first\n");
-    ASSERT_EQ(truncate(path().c_str(), 1LL << 30), 0);
+    ASSERT_EQ(truncate(path().c_str(), PerfMap::kMostBytes), 0);
     EXPECT_EQ(function_at(0x1000), "first");
+    ASSERT_EQ(truncate(path().c_str(), 1LL << 30), 0);
+    EXPECT_EQ(function_at(0x1000), "");
 }
 
 }  // namespace
