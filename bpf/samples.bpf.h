@@ -198,7 +198,7 @@ static __always_inline void send_sample(void *ctx, struct task_struct *task, con
         __sync_fetch_and_add(&lost_samples, 1);
         return;
     }
-    record->flags = update->flags;
+    record->flags = update->flags | (task->flags & PF_MEMALLOC ? RSSLAG_RECLAIMS : 0);
     record->cpu = update->cpu;
     record->tid = update->tid;
     record->t_ns = update->t_ns;

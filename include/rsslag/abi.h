@@ -166,6 +166,7 @@ enum rsslag_update_flags {
                                  * it comes from get_user_pages, not from an exception */
     RSSLAG_PARTIAL = 1024,      /* sum: read by userspace before the CPU sent it; it may be sent again */
     RSSLAG_PROMPT = 2048,       /* update with cached 0: count was read at most RSSLAG_PROMPT_NS after t_ns */
+    RSSLAG_RECLAIMS = 4096,     /* sample only: PF_MEMALLOC */
 };
 
 #define RSSLAG_PROMPT_NS 1000

@@ -57,6 +57,7 @@ inline std::uint32_t whole_stack_bytes(std::uint32_t period) {
 inline constexpr std::int32_t kNoSyscall = -1;     ///< or one of a 32-bit program
 inline constexpr std::int32_t kExiting = -2;       ///< the thread exits (PF_EXITING)
 inline constexpr std::int32_t kKernelThread = -3;  ///< PF_KTHREAD
+inline constexpr std::int32_t kReclaim = -4;       ///< the thread reclaims memory (PF_MEMALLOC), not by an madvise
 
 /// A sampled update. (t_ns, host_tid, cpu, member) are those of the update.
 struct Sample {

@@ -45,6 +45,7 @@ Reason of_syscall(std::int32_t number) {
 
 /// A fault removes pages of its own process, by copy-on-write. If it reclaims memory, pages of others go.
 Reason reason_of(const core::Sample &sample, int pid, bool went) {
+    if (sample.syscall == core::kReclaim && went) return Reason::Reclaim;
     if (sample.syscall == core::kKernelThread) return Reason::KernelThread;
     if (sample.syscall == core::kExiting) return Reason::Exit;
     const bool of_other = sample.pid != pid;
@@ -68,6 +69,7 @@ std::string_view name(Reason reason) {
         case Reason::Exit: return "exit";
         case Reason::Truncate: return "truncate";
         case Reason::Syscall: return "syscall";
+        case Reason::Reclaim: return "reclaim";
         case Reason::KernelThread: return "kernel_thread";
         case Reason::OtherProcess: return "other_process";
         case Reason::Unknown: return "unknown";

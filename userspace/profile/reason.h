@@ -22,8 +22,9 @@ enum class Reason : std::uint8_t {
     Exit,
     Truncate,  ///< also fallocate
     Syscall,   ///< another one
+    Reclaim,   ///< by any thread
     KernelThread,
-    OtherProcess,  ///< which reclaims, for example
+    OtherProcess,
     Unknown,
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Samples of updates and their stacks.
 #include <spdlog/spdlog.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <cstring>
@@ -25,10 +26,13 @@ rsslag_sample head_of(const RawSample &bytes) {
 
 /// The kernel sets orig_ax to -1 on entries that are no system calls (arch/x86/entry/entry_64.S).
 std::int32_t syscall_of(const rsslag_sample &raw) {
-    if (raw.registers[kCs] == 0) return core::kKernelThread;  // it has no registers in user mode
+    const bool reclaims = (raw.flags & RSSLAG_RECLAIMS) != 0;
+    if (raw.registers[kCs] == 0) return reclaims ? core::kReclaim : core::kKernelThread;  // it has no user registers
     if ((raw.flags & RSSLAG_EXITING) != 0) return core::kExiting;
-    const auto number = static_cast<std::int32_t>(raw.registers[kOrigAx]);
-    return raw.registers[kCs] == kCompatCode || number < 0 ? core::kNoSyscall : number;
+    auto number = static_cast<std::int32_t>(raw.registers[kOrigAx]);
+    if (raw.registers[kCs] == kCompatCode || number < 0) number = core::kNoSyscall;
+    const bool asks = number == SYS_madvise || number == SYS_process_madvise;  // MADV_PAGEOUT
+    return reclaims && !asks ? core::kReclaim : number;
 }
 
 core::Sample sample_of(const rsslag_sample &raw) {

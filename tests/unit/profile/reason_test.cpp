@@ -42,9 +42,14 @@ TEST(ReasonOf, TheStateOfTheThreadComesFirst) {
     EXPECT_EQ(reason_of(sample(core::kKernelThread, 0, 0), kPid, true), Reason::KernelThread);
 }
 
+TEST(ReasonOf, Reclaim) {
+    for (const int pid : {kPid, kOtherPid, 0})
+        EXPECT_EQ(reason_of(sample(core::kReclaim, 0, pid), kPid, true), Reason::Reclaim);
+}
+
 TEST(ReasonOf, AnotherProcess) {
     EXPECT_EQ(reason_of(sample(core::kNoSyscall, 0x1000, kOtherPid), kPid, true),
-              Reason::OtherProcess);  // reclaims in a fault
+              Reason::OtherProcess);  // of an earlier version: it reclaims in a fault
     EXPECT_EQ(reason_of(sample(SYS_read, 0, kOtherPid), kPid, true), Reason::OtherProcess);
     EXPECT_EQ(reason_of(sample(SYS_process_madvise, 0, kOtherPid), kPid, true), Reason::Madvise);
     EXPECT_EQ(reason_of(sample(core::kNoSyscall, 0x1000, kOtherPid), kPid, false), Reason::PageFault);  // after a vfork
