@@ -24,11 +24,11 @@ RECORDING = ROOT / 'docs' / 'recordings' / 'quiet-6.1.rsslag'
 
 SYS_ADMIN, SYS_PTRACE, DAC_READ_SEARCH, PERFMON, BPF = (1 << bit for bit in (21, 19, 2, 38, 39))
 NONE = 0
-TRACING = BPF | PERFMON | SYS_PTRACE
+TRACING = BPF | PERFMON | SYS_PTRACE | DAC_READ_SEARCH
 
 
 def allowed(capabilities):
-    """On a machine with poisoned pages rsslag keeps two more capabilities, to read frame numbers."""
+    """On a machine with poisoned pages rsslag keeps what it takes to read frame numbers."""
     poisoned = re.search(r'HardwareCorrupted:\s+(\d+)', Path('/proc/meminfo').read_text())
     return capabilities | (SYS_ADMIN | DAC_READ_SEARCH if capabilities and poisoned and int(poisoned.group(1)) else 0)
 

@@ -23,7 +23,7 @@ core::Result<ProcessMaps> ProcessMaps::open(const std::vector<cap_value_t> &chos
         return here;
     }
     here.reader_->no_counters(memory::error_text(snapshotter.error()));
-    std::vector<cap_value_t> keep{CAP_SYS_PTRACE};
+    std::vector<cap_value_t> keep{CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH};
     keep.insert(keep.end(), chosen.begin(), chosen.end());
     const core::Status dropped = system::keep_only(keep);
     if (!dropped) return dropped.error();

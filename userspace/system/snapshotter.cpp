@@ -138,10 +138,11 @@ core::Result<Snapshotter> Snapshotter::open(const SnapshotterOptions &options) {
     if (const core::Status there = procfs::own_proc(); !there) return there.error();
     const auto calibration = options.calibrated ? calibrate(*probe, host.machine.scheme) : core::Calibration();
     if (!calibration) return calibration.error();
-    // Each pass creates an iterator, which needs BPF and PERFMON. SYS_PTRACE is for other users' smaps. Frame numbers,
-    // which are needed only if memory has failed, require SYS_ADMIN.
+    // Each pass creates an iterator, which needs BPF and PERFMON. SYS_PTRACE is for other users' smaps, DAC_READ_SEARCH
+    // for their pagemap and task/TID/syscall, which only their owner may read. Frame numbers, which are needed only if
+    // memory has failed, require SYS_ADMIN.
     std::vector<cap_value_t> keep{CAP_BPF, CAP_PERFMON};
-    if (options.walks) keep.push_back(CAP_SYS_PTRACE);
+    if (options.walks) keep.insert(keep.end(), {CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH});
     if (machine_has_poisoned_pages()) keep.insert(keep.end(), {CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH});
     keep.insert(keep.end(), options.capabilities.begin(), options.capabilities.end());
     if (const core::Status dropped = options.dropped ? core::success() : keep_only(keep); !dropped)

@@ -26,7 +26,7 @@ core::Result<core::Scheme> running_scheme();
 struct SnapshotterOptions {
     bool totals = false;                    ///< also load what read_all() needs
     std::vector<cap_value_t> capabilities;  ///< to keep in addition, for the caller
-    bool walks = true;                      ///< keep CAP_SYS_PTRACE, for smaps of other users' processes
+    bool walks = true;                      ///< keep the capabilities for smaps and pagemap of other users' processes
     bool calibrated = true;                 ///< determine which files of /proc are exact; false: all are Unknown
     bool command_lines = false;             ///< each walk also reads the arguments of the process
     bool dropped = false;  ///< do not drop capabilities: the caller has done so before it started other threads
