@@ -73,6 +73,27 @@ class Inside(TracingTest):
             self.skipTest('a process in the namespace may have this PID, too')
         assert_one_error_line(self, self.inside('"$1" snapshot "$2"', str(outside)), 3)
 
+    def test_the_proc_of_another_namespace_is_refused(self):
+        """It has a process 1, too, which is another one."""
+        for args in (('snapshot', '1'), ('live', '--duration', '100ms', '1'), ('maps', '1'), ('top', '--once')):
+            with self.subTest(args=args):
+                ran = contract.rsslag(*args, prefix=('unshare', '-pf', '--kill-child'))
+                assert_one_error_line(self, ran, 3)
+                self.assertIn('/proc of this PID namespace is not mounted', ran.err)
+
+    def test_a_pattern_matches_nothing_outside(self):
+        """A process that execs a matching name outside of the namespace."""
+        with tempfile.TemporaryDirectory() as directory:
+            program = shutil.copy(shutil.which('sleep'), os.path.join(directory, 'outer-one'))
+            with contract.begun([*UNSHARE, contract.binary, 'live', '--format', 'jsonl', '--comm', 'outer-one', '--duration', '2s'],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()) as process:
+                self.assertIn('no process matches yet', process.stderr.readline())
+                while process.poll() is None:
+                    subprocess.run([program, '0.05'], check=True)
+                out, err = process.communicate(timeout=contract.TIMEOUT)
+        self.assertEqual(process.returncode, 3, err)
+        self.assertEqual([line for line in out.splitlines() if '"pid":0' in line], [])
+
     def test_a_command(self):
         ran, (first,), document = snapshot_of_command('echo $$; read x; exit 7', '--delay', '50ms',
                                                       prefix=[*UNSHARE, 'sh', '-c', '"$@"; exit $?', 'sh'])

@@ -113,7 +113,7 @@ void name_stacks(const procfs::Process &process, std::vector<procfs::Mapping> &m
     const auto comm_of = [&process](int tid) -> std::optional<std::string> {
         const auto text = process.read(fmt::format("task/{}/comm", tid).c_str());
         if (!text) return std::nullopt;
-        return text->bytes.substr(0, text->bytes.find('\n'));
+        return text->bytes.substr(0, text->bytes.rfind('\n'));  // the name may contain newlines
     };
     for (procfs::Mapping &mapping : mappings)
         if (!mapping.recognised.empty()) mapping.recognised = core::with_comm(mapping.recognised, comm_of);
@@ -190,6 +190,7 @@ void keep_freed_memory() {
 core::Result<procfs::Devices> devices_here() {
     procfs::Devices devices;
     devices.internal = internal_device();
+    if (const core::Status there = procfs::own_proc(); !there) return there.error();
     const auto self = procfs::Process::open(getpid());
     if (!self) return self.error();
     const auto text = self->read("mountinfo");

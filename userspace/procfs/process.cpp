@@ -121,11 +121,14 @@ core::Result<pid_t> thread_group_of(pid_t tid, const std::string &root) {
     return status->tgid;
 }
 
+/// In the /proc of another PID namespace, another process may have rsslag's number. "self" is rsslag's number there;
+/// without one, it cannot be read (fs/proc/self.c).
 core::Status own_proc() {
     const auto self = Process::open(getpid());
-    if (self) return core::success();
-    if (self.error().kind != core::Kind::Gone) return self.error();
-    return foreign_proc();
+    if (!self && self.error().kind != core::Kind::Gone) return self.error();
+    const auto number = link_target(AT_FDCWD, "/proc/self");
+    const auto *const own = std::get_if<std::string>(&number);
+    return self && own != nullptr && *own == std::to_string(getpid()) ? core::success() : core::Status(foreign_proc());
 }
 
 }  // namespace rsslag::procfs
