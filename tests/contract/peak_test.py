@@ -384,6 +384,44 @@ class Peak(TracingTest):
             self.assertIn('rsslag: the command was not traced to its end: a signal stopped rsslag\n', err)
             self.assertNotRegex(err, r'peak RSS [\d,]+ kB')
 
+    def test_a_trace_that_signals_stop_before_the_command_ends_has_a_result(self):
+        for claims, status in (((), 125), (('--assert', 'peak_rss<1GiB'), 1)):
+            with begun([contract.binary, 'peak', '--json', *claims, '--', 'sh', '-c', 'echo ready; read line'],
+                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                       env=contract.environment()) as process:
+                self.assertEqual(process.stdout.readline(), 'ready\n')
+                while process.poll() is None:
+                    process.send_signal(signal.SIGTERM)
+                _, err = process.communicate('\n', timeout=contract.TIMEOUT)
+                self.assertEqual(process.returncode, status, err)
+                document = json.loads(err.splitlines()[-1])
+                self.assertIsNone(document['status'])
+                self.assertTrue(document['processes'][0]['lossy'])
+
+    def test_pages_of_another_process_that_go_are_not_in_the_tree(self):
+        """Holes in a file that a process maps, which is not traced."""
+        script = '''
+import ctypes, mmap, os, sys
+file = os.open(sys.argv[1], os.O_RDWR)
+if sys.argv[2] == 'maps':
+    memory = mmap.mmap(file, 64 << 20)
+    memory[::4096] = bytes([1]) * (64 << 8)
+    print('ready', flush=True)
+    sys.stdin.read()
+else:
+    for at in range(0, 25 * 40960, 40960):
+        assert ctypes.CDLL(None).fallocate(file, 3, ctypes.c_long(at), ctypes.c_long(4096)) == 0
+'''
+        with tempfile.NamedTemporaryFile(dir='/dev/shm') as shared:
+            os.ftruncate(shared.fileno(), 64 << 20)
+            with begun([interpreter(), '-S', '-E', '-c', script, shared.name, 'maps'], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+                self.assertEqual(other.stdout.readline(), b'ready\n')
+                ran = peak('--json', '--', interpreter(), '-S', '-E', '-c', script, shared.name, 'holes')
+        self.assertEqual(ran.status, 0, ran)
+        document = summary_of(ran.err)
+        (process,) = document['processes']
+        self.assertEqual(document['tree']['peak_max'], process['peak_max'])
+
     def test_no_short_command_holds_nothing(self):
         for argv in (('ls', '/'), ('true',), ('sh', '-c', ':')):
             for _ in range(3 if LONG else 1):

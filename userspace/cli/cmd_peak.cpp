@@ -35,10 +35,8 @@ struct PeakOptions {
 /// The file was opened before the trace dropped its privileges.
 core::Status write_to(core::Fd &file, const std::string &path, const std::string &text) {
     if (!file.open()) return terminal::print(text, STDERR_FILENO);
-    struct stat status {};
-    const bool regular = fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
     std::string_view rest = text;
-    int err = regular && ftruncate(file.get(), 0) != 0 ? errno : core::write_all(file.get(), rest);
+    int err = core::write_all(file.get(), rest);
     if (err == 0) err = file.close();
     return err == 0 ? core::success() : terminal::cannot_write(path, err);
 }
@@ -49,14 +47,18 @@ int peak(const std::vector<std::string> &argv, PeakOptions &options, const docum
         auto opened = system::create_as_invoking_user(options.output);
         if (!opened) return fail(opened.error()), kCommandFailed;
         file = std::move(*opened);
+        // What it holds is of another run, also if this one fails.
+        if (struct stat about{};
+            fstat(file.get(), &about) == 0 && S_ISREG(about.st_mode) && ftruncate(file.get(), 0) != 0)
+            return fail(terminal::cannot_write(options.output, errno)), kCommandFailed;
     }
     session::TickWriter writer(options.trace.format, options.trace.threads, text);
     CommandEnd end;
-    const int status = trace_command(argv, options.trace, writer, &end);
+    int status = trace_command(argv, options.trace, writer, &end);
     if (end.cut_off) terminal::print_error("the command was not traced to its end: a signal stopped rsslag");
-    if (!writer.summary() || !end.status)
-        return end.cut_off && !options.claims.claims.empty() && status == kDone ? kDoesNotHold : status;
-    report::PeakReport report{argv, end.pid, *end.status, end.signal, end.max_rss_kb, *writer.summary(), {}};
+    if (!writer.summary() || (!end.status && !end.cut_off)) return status;
+    if (end.cut_off && status == kDone) status = options.claims.claims.empty() ? kCommandFailed : kDoesNotHold;
+    report::PeakReport report{argv, end.pid, end.status, end.signal, end.max_rss_kb, *writer.summary(), {}};
     report::Report figures = report::report_of(report.summary, true);
     if (end.cut_off) {
         figures.cut_off = report.summary.all.lossy = true;
@@ -86,7 +88,7 @@ Run add_peak(CLI::App &app, const Common &common) {
     options->trace.format = session::Format::Silent;
     options->trace.follow = true;
     options->trace.no_walk = true;
-    options->trace.typed.interval = "10s";
+    options->trace.typed.interval = "1s";
     CLI::App *const command = app.add_subcommand("peak", "Run a command and print its exact peak RSS");
     command->add_flag("--json", options->json, "Print JSON (rsslag.peak/1), as the last line");
     command->add_flag("--tree", options->tree, "Also list each process");

@@ -46,11 +46,16 @@ std::optional<std::int64_t> high_water_kb(const Process &process, const PeakRepo
     return kb_of(*process.end->high_water, peak);
 }
 
-/// "16 kB less".
+/// "16 kB less"; of a peak that is a range, "16 kB less to 4 kB more".
 std::string distance(std::int64_t reported_kb, const Process &process, const PeakReport &peak) {
-    const std::int64_t by = reported_kb - kb_of(process.extremes.most.to, peak);
-    if (by == 0) return "the same";
-    return fmt::format("{} kB {}", core::with_thousands(std::abs(by)), by < 0 ? "less" : "more");
+    if (process.extremes.lossy) return "at an unknown distance";
+    const auto from = [&](core::Pages most) {
+        const std::int64_t by = reported_kb - kb_of(most, peak);
+        if (by == 0) return std::string("the same");
+        return fmt::format("{} kB {}", core::with_thousands(std::abs(by)), by < 0 ? "less" : "more");
+    };
+    const core::Extreme &most = process.extremes.most;
+    return most.from == most.to ? from(most.to) : fmt::format("{} to {}", from(most.to), from(most.from));
 }
 
 /// PIDs by shared mm. A vfork shares its parent's mm until its first exec, but its row shows that it is image 0.
@@ -120,7 +125,7 @@ std::string peak_json(const PeakReport &peak) {
     ordered_json object;
     object["schema"] = "rsslag.peak/1";
     object["command"] = core::printable(fmt::format("{}", fmt::join(peak.command, " ")));
-    object["status"] = peak.status;
+    object["status"] = or_null(peak.status);
     object["signal"] = or_null(peak.signal);
     object["duration_ns"] = summary.duration_ns;
     object["scheme"] = core::name(summary.scheme);

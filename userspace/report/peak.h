@@ -15,7 +15,7 @@ namespace rsslag::report {
 struct PeakReport {
     std::vector<std::string> command;
     int pid = 0;                             ///< of the command
-    int status = 0;                          ///< as shells show it
+    std::optional<int> status;               ///< as shells show it; nullopt: rsslag was stopped before it ended
     std::optional<int> signal;               ///< the signal that killed it
     std::optional<std::int64_t> max_rss_kb;  ///< ru_maxrss of wait4(2): sampled, includes waited-for children
     core::Summary summary;

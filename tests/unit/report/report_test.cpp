@@ -630,6 +630,27 @@ TEST(PeakText, NamesProcessesThatShareOneMemory) {
         << "without the tree there are no rows of processes";
 }
 
+TEST(PeakText, ShowsTheDistanceFromThePeakAsFarAsThePeakIsKnown) {
+    PeakReport peak;
+    peak.pid = 10;
+    peak.max_rss_kb = 400;
+    core::Summary::Process &process = peak.summary.processes.emplace_back();
+    process.pid = 10;
+    process.image = process.extremes.image = 1;
+    const auto distance = [&](std::int64_t from, std::int64_t to, bool lossy) {
+        process.extremes.most.from = core::Pages{from};
+        process.extremes.most.to = core::Pages{to};
+        process.extremes.lossy = lossy;
+        const std::string text = peak_text(peak, {}, false);
+        const std::size_t at = text.find("ru_maxrss 400 kB, ");
+        return text.substr(at + 18, text.find(';', at) - at - 18);
+    };
+    EXPECT_EQ(distance(90, 90, false), "40 kB more");
+    EXPECT_EQ(distance(100, 100, false), "the same");
+    EXPECT_EQ(distance(90, 110, false), "40 kB less to 40 kB more");
+    EXPECT_EQ(distance(90, 90, true), "at an unknown distance");
+}
+
 /// Records after the last tick are in the amounts of the mappings, not in the growth.
 TEST(Report, MarksTheGrowthByMappingOfARecordingWithoutItsEnd) {
     for (const bool complete : {true, false}) {
