@@ -622,6 +622,7 @@ def main():
         sys.exit('usage: NAME_test.py path/to/rsslag [unittest arguments]')
     binary = os.path.abspath(sys.argv.pop(1))
     signal.signal(signal.SIGALRM, takes_too_long)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # rsslag would ignore it, too
     runner = unittest.TextTestRunner(verbosity=2, resultclass=Result)
     ran = unittest.main(module='__main__', testRunner=runner, exit=False).result
     for test, reason in ran.skipped:

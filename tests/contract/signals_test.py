@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """INT, TERM and HUP end a repeated snapshot cleanly: status 0, and a complete last line."""
 import contextlib
+import json
 import os
 import re
 import signal
@@ -10,7 +11,7 @@ import unittest
 from pathlib import Path
 
 import contract
-from contract import TIMEOUT, Children, Held, Ran, TracingTest, assert_snapshot, begun, environment, wait_until
+from contract import TIMEOUT, Children, Held, Ran, TracingTest, assert_snapshot, begun, environment, rsslag, wait_until
 
 
 class Repeated(TracingTest):
@@ -51,6 +52,31 @@ class Demo(unittest.TestCase):
                 held.process.send_signal(number)
                 self.assertEqual(held.process.wait(TIMEOUT), 0, number)
                 self.assertEqual(held.process.stderr.read(), b'')
+
+
+def ignore_some():
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+
+
+class Ignored(TracingTest):
+    """As nohup, and shells for commands in the background, ignore them."""
+
+    def test_the_command_ignores_them_too(self):
+        for before, ignored in ((None, 0), (ignore_some, 0b111)):
+            ran = rsslag('peak', '--', 'grep', 'SigIgn', '/proc/self/status', preexec_fn=before)
+            self.assertEqual(ran.status, 0, ran)
+            self.assertEqual(int(ran.out.split()[1], 16) & 0b111, ignored, ran)
+
+    def test_a_hangup_does_not_end_it(self):
+        with begun([contract.binary, 'live', '--format', 'jsonl', '--', 'sh', '-c', 'echo ready >&2; read line'],
+                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                   env=environment(), preexec_fn=ignore_some) as process:
+            self.assertEqual(process.stderr.readline(), 'ready\n')
+            process.send_signal(signal.SIGHUP)
+            out, err = process.communicate('\n', timeout=TIMEOUT)
+            self.assertEqual((process.returncode, err), (0, ''))
+            self.assertEqual(json.loads(out.splitlines()[-2])['state'], 'exited')
 
 
 class Command(TracingTest):

@@ -8,7 +8,7 @@
 #include "system/environment.h"
 
 int main(int argc, char **argv) {
-    std::signal(SIGPIPE, SIG_IGN);
+    rsslag::system::take_over_signals();
     std::signal(SIGCHLD, SIG_DFL);  // ignored, as the caller may have it, wait(2) would not return CMD's status
     rsslag::system::open_standard_descriptors();
     rsslag::system::remove_unsafe_variables();

@@ -90,8 +90,7 @@ void take_terminal(int terminal) {
     if (terminal >= 0) take_terminal(terminal);
     char byte = 0;
     if (core::uninterrupted([&] { return read(go, &byte, 1); }) != 1) _exit(0);  // rsslag failed before release()
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT})
-        std::signal(signal, SIG_DFL);
+    restore_signals();
     const std::vector<char *> arguments = core::pointers_to(argv);
     restore_variables();
     restore_descriptor_limit();

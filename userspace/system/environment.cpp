@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -29,6 +30,18 @@ std::array<Variable, 5> &put_away() {
 std::optional<rlim_t> &descriptors_before() {
     static std::optional<rlim_t> limit;
     return limit;
+}
+
+struct Disposition {
+    int signal = 0;
+    bool ignored = false;
+};
+
+/// Those that rsslag handles or ignores.
+std::array<Disposition, 5> &dispositions_before() {
+    static std::array<Disposition, 5> all{
+        {{SIGINT, false}, {SIGTERM, false}, {SIGHUP, false}, {SIGPIPE, false}, {SIGQUIT, false}}};
+    return all;
 }
 
 void set_descriptor_limit(rlim_t soft) {
@@ -60,6 +73,25 @@ void restore_variables() {
     for (const Variable &variable : put_away()) {
         if (variable.value) setenv(variable.name, variable.value->c_str(), 1);
     }
+}
+
+void take_over_signals() {
+    for (Disposition &each : dispositions_before()) {
+        struct sigaction action {};
+        each.ignored = sigaction(each.signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+    }
+    std::signal(SIGPIPE, SIG_IGN);
+}
+
+bool was_ignored(int signal) {
+    for (const Disposition &each : dispositions_before())
+        if (each.signal == signal) return each.ignored;
+    return false;
+}
+
+void restore_signals() {
+    for (const Disposition &each : dispositions_before())
+        std::signal(each.signal, each.ignored ? SIG_IGN : SIG_DFL);
 }
 
 void raise_descriptor_limit() {

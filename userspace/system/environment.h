@@ -15,6 +15,15 @@ void remove_unsafe_variables();
 /// Restores these variables; for CMD's process, which has no such capabilities.
 void restore_variables();
 
+/// Notes which signals are ignored, and ignores SIGPIPE.
+void take_over_signals();
+
+/// Whether this signal was ignored when rsslag started, as nohup(1) does it.
+bool was_ignored(int signal);
+
+/// Restores what take_over_signals() has noted; for CMD's process.
+void restore_signals();
+
 /// Raises RLIMIT_NOFILE to its hard limit; shells usually set 1,024. Each traced process and each CPU's ring takes a
 /// descriptor.
 void raise_descriptor_limit();

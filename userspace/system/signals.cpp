@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "core/fd.h"
+#include "system/environment.h"
 
 namespace rsslag::system {
 namespace {
@@ -21,7 +22,7 @@ StopSignals::StopSignals(int interrupts) : interrupts_left_(interrupts) {
     sigset_t set;
     sigemptyset(&set);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-        sigaddset(&set, signal);
+        if (signal != SIGHUP || !was_ignored(SIGHUP)) sigaddset(&set, signal);
     sigprocmask(SIG_BLOCK, &set, nullptr);
     fd_ = procfs::Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!fd_.open()) sigprocmask(SIG_UNBLOCK, &set, nullptr);  // then a signal ends rsslag at once
