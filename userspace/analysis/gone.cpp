@@ -11,7 +11,6 @@ namespace rsslag::analysis {
 namespace {
 
 constexpr std::size_t kMostKept = 2000;
-constexpr std::size_t kHighestPeaks = 10;
 
 }  // namespace
 
@@ -30,16 +29,6 @@ void Gone::mark_extreme() {
     }
     for (const std::size_t at : exporters::extreme_processes(all))
         kept_[at].extreme = true;
-    // The summary has a table of the highest peaks. What a fork held before its first exec was its parent's.
-    std::vector<Ended *> by_peak;
-    for (Ended &each : kept_)
-        if (each.process.extremes.image != 0) by_peak.push_back(&each);
-    const auto rest = by_peak.begin() + static_cast<std::ptrdiff_t>(std::min(kHighestPeaks, by_peak.size()));
-    std::partial_sort(by_peak.begin(), rest, by_peak.end(), [](const Ended *a, const Ended *b) {
-        return std::tie(b->process.extremes.most.to, b->number) < std::tie(a->process.extremes.most.to, a->number);
-    });
-    for (auto each = by_peak.begin(); each != rest; ++each)
-        (*each)->extreme = true;
 }
 
 void Gone::leave_out(std::size_t most) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 namespace rsslag::exporters {
 namespace {
@@ -37,6 +38,8 @@ constexpr std::array<Rank, 5> kRanks{
     [](const core::Extremes &extremes) { return own_amount(extremes, extremes.most.from); },
     [](const core::Extremes &extremes) { return own_amount(extremes, extremes.grown_rss); }, lag_share,
     [](const core::Extremes &extremes) { return extremes.lossy ? 1.0 : 0.0; }};
+/// The processes of a table.
+constexpr std::size_t kHighestPeaks = 10;
 /// Figures of each member.
 constexpr std::array<MemberRank, 2> kMemberRanks{grown, cached};
 
@@ -55,6 +58,15 @@ std::set<std::size_t> extreme_processes(const std::vector<const core::Extremes *
         for (const core::Member member : core::kAllMembers)
             mark([rank, member](const core::Extremes &extremes) { return rank(extremes, member); });
     }
+    // A table has those with the highest peaks.
+    std::vector<std::size_t> by_peak;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (all[i]->image != 0) by_peak.push_back(i);
+    const auto rest = by_peak.begin() + static_cast<std::ptrdiff_t>(std::min(kHighestPeaks, by_peak.size()));
+    std::partial_sort(by_peak.begin(), rest, by_peak.end(), [&all](std::size_t a, std::size_t b) {
+        return std::tie(all[b]->most.to, a) < std::tie(all[a]->most.to, b);
+    });
+    positions.insert(by_peak.begin(), rest);
     return positions;
 }
 

@@ -23,12 +23,15 @@ std::vector<core::AssertedFigure> asserted_figures() {
 }
 
 /// In the unit of the limits: bytes, seconds, percent or a count.
-double scaled(Unit unit, std::int64_t number, const core::PageSize &page_size) {
+double scaled(const Figure &figure, std::int64_t number, const core::PageSize &page_size) {
     const auto value = static_cast<double>(number);
-    switch (unit) {
+    switch (figure.unit) {
         case Unit::Size: return value * static_cast<double>(page_size.bytes);
         case Unit::Time: return value / 1e9;
-        case Unit::Percent: return value / 100;
+        case Unit::Percent:
+            if (figure.parts)  // `value` is rounded
+                return 100 * static_cast<double>(figure.parts->first.n) / static_cast<double>(figure.parts->second.n);
+            return value / 100;
         case Unit::Count: break;
     }
     return value;
@@ -37,7 +40,7 @@ double scaled(Unit unit, std::int64_t number, const core::PageSize &page_size) {
 /// Whether the claim holds for every value that the figure may have.
 bool surely(const Figure &figure, const core::Assertion &claim, const core::PageSize &page_size) {
     if (!figure.value || figure.approximate) return false;
-    const auto at = [&](std::int64_t value) { return claim.holds(scaled(figure.unit, value, page_size)); };
+    const auto at = [&](std::int64_t value) { return claim.holds(scaled(figure, value, page_size)); };
     const std::int64_t least = figure.least.value_or(*figure.value);
     const bool more_may_fail = claim.relation != Relation::Greater && claim.relation != Relation::GreaterOrEqual;
     return at(least) && at(*figure.value) && !(figure.at_least && more_may_fail);
@@ -46,7 +49,7 @@ bool surely(const Figure &figure, const core::Assertion &claim, const core::Page
 /// Whether the claim fails for every value that the figure may have.
 bool surely_not(const Figure &figure, const core::Assertion &claim, const core::PageSize &page_size) {
     if (!figure.value || figure.approximate) return false;
-    const auto at = [&](std::int64_t value) { return claim.holds(scaled(figure.unit, value, page_size)); };
+    const auto at = [&](std::int64_t value) { return claim.holds(scaled(figure, value, page_size)); };
     const bool less_may_hold = claim.relation == Relation::Greater || claim.relation == Relation::GreaterOrEqual;
     return !at(figure.least.value_or(*figure.value)) && !at(*figure.value) && !(figure.at_least && less_may_hold);
 }
@@ -55,7 +58,7 @@ bool surely_not(const Figure &figure, const core::Assertion &claim, const core::
 std::string missed_by(const Figure &figure, const core::Assertion &claim, const core::PageSize &page_size) {
     const bool too_high = claim.relation == Relation::Less || claim.relation == Relation::LessOrEqual;
     const std::int64_t nearest = too_high ? figure.least.value_or(*figure.value) : *figure.value;
-    const double distance = std::abs(scaled(figure.unit, nearest, page_size) - claim.limit);
+    const double distance = std::abs(scaled(figure, nearest, page_size) - claim.limit);
     if (distance == 0) return "";
     switch (figure.unit) {
         case Unit::Time: return fmt::format(", by {:.3f} s", distance);
@@ -97,7 +100,7 @@ std::vector<ClaimResult> evaluate(const std::vector<core::Assertion> &claims, co
             std::find_if(all.begin(), all.end(), [&](const Figure &each) { return each.name == claim.field; });
         ClaimResult one;
         one.claim = claim;
-        if (figure->value) one.value = scaled(figure->unit, *figure->value, page_size);
+        if (figure->value) one.value = scaled(*figure, *figure->value, page_size);
         one.holds = surely(*figure, claim, page_size);
         one.text = result_text(*figure, claim, one.holds, page_size);
         result.push_back(std::move(one));

@@ -94,7 +94,7 @@ std::optional<std::int64_t> lag_percent(const ReportProcess &process, const core
     constexpr std::int64_t kHundredths = 10'000;
     const core::Pages rss = process.extremes.lag_rss;
     if (rss.n <= 0 || rss.n < kLeast / page_size.bytes) return std::nullopt;
-    return process.extremes.lag.n * kHundredths / rss.n;
+    return (process.extremes.lag.n * kHundredths + rss.n / 2) / rss.n;
 }
 
 Figure lag_share(const std::vector<ReportProcess> &processes, const core::PageSize &page_size) {
@@ -102,7 +102,11 @@ Figure lag_share(const std::vector<ReportProcess> &processes, const core::PageSi
     if (!processes.empty()) figure.why_unknown = "no process held 1 MiB at its peak lag";
     for (const ReportProcess &process : processes) {
         const auto share = lag_percent(process, page_size);
-        if (!share || (figure.value && *share <= *figure.value)) continue;
+        const auto larger = [&](const std::pair<core::Pages, core::Pages> &than) {
+            return static_cast<double>(process.extremes.lag.n) * static_cast<double>(than.second.n) >
+                   static_cast<double>(than.first.n) * static_cast<double>(process.extremes.lag_rss.n);
+        };
+        if (!share || (figure.parts && !larger(*figure.parts))) continue;
         figure.value = share;
         figure.why_unknown.clear();
         figure.parts = {process.extremes.lag, process.extremes.lag_rss};
@@ -225,6 +229,20 @@ void mark_sums(std::vector<Figure> &figures) {
 }
 
 }  // namespace
+
+std::vector<const ReportProcess *> largest(const std::vector<ReportProcess> &processes, std::size_t most) {
+    std::vector<const ReportProcess *> chosen;
+    chosen.reserve(processes.size());
+    for (const ReportProcess &process : processes)
+        chosen.push_back(&process);
+    if (chosen.size() <= most) return chosen;
+    std::stable_sort(chosen.begin(), chosen.end(), [](const ReportProcess *a, const ReportProcess *b) {
+        return a->extremes.most.to > b->extremes.most.to;
+    });
+    chosen.resize(most);
+    std::sort(chosen.begin(), chosen.end());  // by place in `processes`
+    return chosen;
+}
 
 std::string count(std::uint64_t number) {
     return core::with_thousands(static_cast<std::int64_t>(number));

@@ -123,6 +123,9 @@ struct Figure {
     bool exact() const { return !at_least && !approximate && !range(); }
 };
 
+/// The processes with the largest peak, at most `most` of them, in their order.
+std::vector<const ReportProcess *> largest(const std::vector<ReportProcess> &processes, std::size_t most);
+
 /// A value with its unit; `amount` formats pages.
 template <class Amount>
 std::string value_text(Figure::Unit unit, std::int64_t value, const Amount &amount) {

@@ -181,7 +181,7 @@ std::string legend() {
 }  // namespace
 
 std::string report_svg(const Report &report) {
-    constexpr std::size_t kMost = 32;  // panels
+    constexpr std::size_t kMost = 32;  // panels; with more processes, those with the largest peaks
     const std::size_t panels = std::min(report.processes.size(), kMost);
     const int bottom = kHead + kPanel * static_cast<int>(panels);
     const std::uint64_t without = report.processes.size() - panels + report.left_out_processes;
@@ -200,8 +200,11 @@ std::string report_svg(const Report &report) {
         "4;stroke-width:1}</style>\n";
     out += fmt::format("<rect width=\"{}\" height=\"{}\" fill=\"#fff\"/>\n", kWidth, height);
     out += legend();
-    for (std::size_t i = 0; i < panels; ++i)
-        out += panel(report.processes[i], report, kHead + kPanel * static_cast<int>(i));
+    int top = kHead;
+    for (const ReportProcess *const process : largest(report.processes, kMost)) {
+        out += panel(*process, report, top);
+        top += kPanel;
+    }
     if (without > 0)
         out += text(kLeft, bottom + kRest / 2.0, "name",
                     fmt::format("{} more process{} without a panel", count(without), without == 1 ? "" : "es"));

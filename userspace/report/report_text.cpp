@@ -297,21 +297,6 @@ std::string one(const ReportProcess &process, const Report &report, const Amount
     return text;
 }
 
-/// Those with the largest peak, at most `most` of them, in their order.
-std::vector<const ReportProcess *> largest(const std::vector<ReportProcess> &processes, std::size_t most) {
-    std::vector<const ReportProcess *> chosen;
-    chosen.reserve(processes.size());
-    for (const ReportProcess &process : processes)
-        chosen.push_back(&process);
-    if (chosen.size() <= most) return chosen;
-    std::stable_sort(chosen.begin(), chosen.end(), [](const ReportProcess *a, const ReportProcess *b) {
-        return a->extremes.most.to > b->extremes.most.to;
-    });
-    chosen.resize(most);
-    std::sort(chosen.begin(), chosen.end());  // by place in `processes`
-    return chosen;
-}
-
 /// With a mark if it is not exact: `>=` for a lower bound, `~` for an approximate value. A range has both ends.
 std::string cell_text(const Figure &figure, const Amounts &amount) {
     if (!figure.value) return "?";
