@@ -27,8 +27,8 @@ class SaveWhen : public analysis::TraceObserver {
     bool needs_records() const override { return false; }
     void on_tick(core::Tick tick) override;
 
-    /// Whether they hold of a process, as of its last tick.
-    bool holds() const { return !holding_.empty(); }
+    /// Whether they hold of a process, as of its last tick, or have held of one that has ended since the last call.
+    bool holds() { return std::exchange(held_, false) || !holding_.empty(); }
     /// The process of which they began to hold last.
     int pid() const { return pid_; }
     /// "rss 2,104,448 kB > 2 GiB, in cache [4711]": of that process, when they began to hold.
@@ -49,6 +49,7 @@ class SaveWhen : public analysis::TraceObserver {
     std::vector<core::Assertion> conditions_;
     std::map<int, Known> known_;  ///< by PID
     std::set<int> holding_;       ///< PIDs
+    bool held_ = false;           ///< of a process that has ended
     int pid_ = 0;
     std::string reason_;
 };

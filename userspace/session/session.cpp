@@ -126,6 +126,7 @@ Status Session::run() {
 }
 
 Status Session::summary() {
+    look_at_condition();
     tracer_->stop();
     if (Status done = writer_.flush(); !done) return done;
     core::Summary summary = tracer_->summary();
@@ -147,8 +148,8 @@ bool Session::handle_intents(Clock::time_point &next) {
             tracer_->walk_now(walk->pid);
             next = Clock::now();
         }
-        if (const auto *const interval = std::get_if<screen::SetInterval>(&intent)) {
         if (const auto *const show = std::get_if<screen::Show>(&intent)) tracer_->show(show->pid);
+        if (const auto *const interval = std::get_if<screen::SetInterval>(&intent)) {
             interval_ = interval->interval;
             next = std::min(next, Clock::now() + interval_);
         }

@@ -227,7 +227,9 @@ void Session::look_at_condition() {
 
 void Session::save(const std::string &reason) {
     const std::string &base = options_.recording;
-    const std::size_t dot = std::min(base.rfind('.'), base.size());
+    const std::size_t name = base.rfind('/') + 1;  // 0 without a directory
+    std::size_t dot = std::min(base.rfind('.'), base.size());
+    if (dot <= name) dot = base.size();  // a directory's, or that of a hidden file
     const bool named = options_.format == Format::Progress;
     const std::string file = named ? name_of_recording(base.substr(0, dot), base.substr(dot))
                                    : name_of_recording(fmt::format("rsslag-{}", save_when_->pid()), ".rsslag");
