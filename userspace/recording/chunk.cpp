@@ -66,6 +66,8 @@ bool is_whole(std::string_view header, std::string_view payload) {
 
 std::optional<Bytes> unpack_payload(const ChunkInfo &info, std::string_view payload) {
     if (info.raw == info.stored) return Bytes(payload);
+    // Before memory is taken. A frame of a writer has its size.
+    if (ZSTD_getFrameContentSize(payload.data(), payload.size()) != info.raw) return std::nullopt;
     Bytes raw(info.raw, '\0');
     const std::size_t size = ZSTD_decompress(raw.data(), raw.size(), payload.data(), payload.size());
     if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation) throw std::bad_alloc();  // the file may be whole

@@ -43,7 +43,7 @@ struct Rescue {
     int nowhere = -1;  ///< /dev/null
     std::array<struct sigaction, NSIG> before{};
     std::array<bool, NSIG> caught{};
-    std::array<std::array<char, PATH_MAX>, 2> paths{};
+    std::array<std::array<char, PATH_MAX>, 4> paths{};
     std::atomic<std::size_t> removed = 0;  ///< the number of paths in use
     std::atomic<bool> drawn = false;       ///< the terminal is to be restored
     Ending deadline, stop;
