@@ -324,7 +324,10 @@ core::RecentGrowth RecentGrowth::of(const core::MmView &mm, std::uint64_t t_ns) 
         return each.second.mm == mm.mm && each.second.born == space.born;
     });
     Pages &not_told = growth.no_fault[static_cast<std::size_t>(NoFault::NotRecorded)];
-    if (waits && not_told.n != 0) growth.mappings.push_back({"(mapping not known yet)", std::exchange(not_told, {})});
+    if (waits && not_told.n != 0) {
+        growth.other_threads += not_told;
+        growth.mappings.push_back({"(mapping not known yet)", std::exchange(not_told, {})});
+    }
     growth.other_mappings += keep_largest(growth.mappings);
     for (auto &mapping : growth.mappings)
         mapping.name = core::with_comm(mapping.name, comm_of);

@@ -305,7 +305,8 @@ class Plot {
         if (most.n <= 0) return std::nullopt;
         const bool below = chart_.lag_bound && *chart_.lag_bound > most;
         const core::Pages top = below ? *chart_.lag_bound : most;
-        return Strip{static_cast<double>(top.n), fmt::format("lag {}", amount(top, chart_.page_size, style_))};
+        return Strip{static_cast<double>(top.n),
+                     fmt::format("{} {}", below ? "bound" : "lag", amount(top, chart_.page_size, style_))};
     }
 
     /// Below the times: eighths of a cell, from 0 to the bound.

@@ -224,6 +224,13 @@ class ListLayout {
         return fitting({{0, hold}, {0, rest}, {1, wide ? lag : lag_briefly}}, width);
     }
 
+    /// The time that growth is of: kGrowthNs, or since the first tick.
+    double growth_seconds() const {
+        const std::uint64_t from = all_.latest.t_ns - std::min(all_.latest.t_ns, kGrowthNs);
+        const std::uint64_t first = all_.sums.empty() ? all_.latest.t_ns : all_.sums.front().t_ns;
+        return static_cast<double>(all_.latest.t_ns - std::max(from, first)) / 1e9;
+    }
+
     struct Growth {
         std::string text;   ///< how much they grew in the last seconds, and who did most
         std::string brief;  ///< only how much
@@ -313,7 +320,7 @@ class ListLayout {
             keys.push_back({7, "w walk"});
             keys.push_back({9, "+- interval"});
             keys.push_back({state_.recording ? 2 : 8, state_.recording ? "r end of recording" : "r record"});
-            if (state_.has_command) keys.push_back({3, "i type to the command"});
+            if (state_.has_command && state_.command.running) keys.push_back({3, "i type to the command"});
         }
         draw_keys(grid_, keys, width, state_.style.utf8);
     }
@@ -378,7 +385,7 @@ class ListLayout {
         // With --mode counts no record shows what they held between ticks.
         const bool records = std::none_of(all_.processes.begin(), all_.processes.end(),
                                           [](const auto &each) { return each.second.tick.extremes.summed; });
-        chart.add(all_.course, from);
+        if (records) chart.add(all_.course, from);
         if (all_.latest.all && all_.latest.all->most.to.n > 0)
             chart.marks.push_back({all_.latest.all->most.t_ns, ChartMark::What::Peak});
         draw_legend(grid_, area.row, area.column, area.columns - 1, records ? " RSS of all" : " RSS of all at ticks",
@@ -420,7 +427,8 @@ class ListLayout {
         }
     }
 
-    /// "system.slice/ssh.service: 3 processes hold 34,120 kB, grew by 12 kB in 30 s". A shared mm counts once.
+    /// "system.slice/ssh.service: 3 processes hold 34,120 kB, grew by 12 kB in 30 s". A shared mm counts once. Each
+    /// process has grown since then, or since its attach.
     std::string group_text(const ListRow &row, int width) const {
         Pages exact, grew;
         core::Mark mark = core::Mark::None;
@@ -436,8 +444,8 @@ class ListLayout {
         return fitting({{0, core::printable(cgroup_text(row.cgroup), state_.style.utf8) + ":"},
                         {0, fmt::format("{} process{}", thousands(count), count == 1 ? "" : "es")},
                         {0, fmt::format("{}{}", sign(mark), amount_of(exact))},
-                        {1, fmt::format("{} by {}{} in 30 s", grew.n < 0 ? "shrank" : "grew", sign(mark),
-                                        amount_of(Pages{std::abs(grew.n)}))}},
+                        {1, fmt::format("{} by {}{} in {:.0f} s", grew.n < 0 ? "shrank" : "grew", sign(mark),
+                                        amount_of(Pages{std::abs(grew.n)}), growth_seconds())}},
                        width);
     }
 

@@ -125,7 +125,8 @@ Chart chart_of(const LiveState &state, const Process &process, std::uint64_t now
                                 core::lag(sample.flushed + sample.cached, sample.flushed)});
     }
     if (!state.member) {
-        chart.add(process.course, from);
+        // With --mode counts no record shows what it held between ticks.
+        if (!process.tick.extremes.summed) chart.add(process.course, from);
         for (const std::uint64_t t_ns : process.execs)
             chart.marks.push_back({t_ns, ChartMark::What::Exec});
         if (process.tick.extremes.most.to.n > 0)

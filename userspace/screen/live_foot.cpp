@@ -59,7 +59,7 @@ std::vector<Part> keys_here(const LiveState &state, const Tick &tick) {
               {12, "+- interval"},
               {7, "w walk"}});
     if (state.facts.sample_period > 0) keys.push_back({3, "x stacks"});
-    if (state.has_command) keys.push_back({3, "i type to the command"});
+    if (state.has_command && state.command.running) keys.push_back({3, "i type to the command"});
     if (state.facts.below)
         keys.push_back({2, "Esc back"});
     else
@@ -74,8 +74,8 @@ int output_rows(const LiveState &state, int space) {
     if (!state.has_command || !state.output || space < kLeast) return 0;
     if (state.typing) return space / 2;
     const auto lines = static_cast<int>(std::min<std::size_t>(state.command.lines.size(), 100));
-    const bool empty = lines == 0 && state.command.running;
-    return empty ? 0 : std::min(lines + 1, std::clamp(space / 4, 2, 8));
+    const bool nothing = lines == 0 && (state.command.running || state.command.status == 0);
+    return nothing ? 0 : std::min(lines + 1, std::clamp(space / 4, 2, 8));
 }
 
 bool draw_typing(Grid &grid, const LiveState &state) {

@@ -87,6 +87,9 @@ class LastLines {
         } else if (c == '\r') {
             over_ = true;  // the next byte overwrites the line, unless it is a newline
         } else if (c == '\b') {
+            const auto within = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80; };  // UTF-8
+            while (!open_.empty() && within(open_.back()))
+                open_.pop_back();
             if (!open_.empty()) open_.pop_back();
         } else if (c != 0x07) {
             if (over_) open_.clear();
