@@ -158,7 +158,9 @@ Run add_report(CLI::App &app, const Common &common) {
     command->add_flag("--all", options->all, "List every process and thread, and with --stacks every line");
     auto *const stacks = command->add_flag("--stacks", options->stacks,
                                            "Show the code that added or released pages, if record had --stacks");
-    command->add_option("--by", options->by, "With --stacks: function, file (of the source), module, thread or reason")
+    command
+        ->add_option("--by", options->by,
+                     "With --stacks: function, file (of the source), module, thread, reason or kernel")
         ->capture_default_str()
         ->needs(stacks);
     command->add_option("--flame", options->flame, "Also draw, in FILE, a flame graph of the pages that came and went");

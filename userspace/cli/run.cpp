@@ -37,7 +37,8 @@ class HelpText : public CLI::Formatter {
     /// A flag that may have a value has its default in braces.
     std::string make_option_name(const CLI::Option *option, bool is_positional) const override {
         const std::string name = Formatter::make_option_name(option, is_positional);
-        return name.ends_with('}') ? name.substr(0, name.find('{')) + "[=PAGES]" : name;
+        if (!name.ends_with('}')) return name;
+        return name.substr(0, name.find('{')) + (name.ends_with("{false}") ? "" : "[=PAGES]");
     }
     std::string make_option_opts(const CLI::Option *option) const override {
         const std::string text = Formatter::make_option_opts(option);

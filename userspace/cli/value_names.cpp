@@ -118,7 +118,7 @@ CLI::Validator number(std::uint64_t least, std::uint64_t most) {
         const auto [after, error] = std::from_chars(value.data(), end, found);
         if (error == std::errc{} && after == end && found >= least && found <= most) return "";
         return refusal(value, most == std::numeric_limits<std::uint64_t>::max()
-                                  ? "use an integer of 0 or more"
+                                  ? fmt::format("use an integer of {} or more", least)
                                   : fmt::format("use an integer from {} to {}", least, most));
     };
     return {check, ""};
