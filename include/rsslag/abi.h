@@ -307,7 +307,7 @@ struct rsslag_sample {
     rsslag_u32 copied;    /* stack bytes that are valid, but for the first `absent` ones */
     rsslag_u8 member;
     rsslag_u8 kernel_frames; /* how many of `kernel` are valid; 0 if a page fault added the pages */
-    rsslag_u16 absent;       /* so many of the copied bytes, the first ones, are not valid: their page was not resident */
+    rsslag_u16 absent;       /* how many of the first copied bytes are not valid, as their page was not resident */
     rsslag_u32 bytes;                         /* that follow the sample; the first `copied` of them are valid */
     rsslag_u64 registers[RSSLAG_REGISTERS];   /* in user mode */
     rsslag_u64 kernel[RSSLAG_KERNEL_FRAMES];  /* return addresses in the kernel, the innermost first */
@@ -315,8 +315,8 @@ struct rsslag_sample {
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_sample) == 416, "rsslag_sample");
 #define RSSLAG_STACK_BYTES 32768 /* at most */
 
-/* How much is copied of a thread's stack: one of these sizes. In an array that userspace writes, indexed by the low bits of the
- * tid: tid times RSSLAG_STACK_SIZES, plus the number of the size. Threads without an entry have the first size. */
+/* The number of sizes of stack copies. An array that userspace writes has the size of a thread, indexed by the low bits
+ * of the tid: tid * RSSLAG_STACK_SIZES + index of the size. Threads without an entry have the first size. */
 #define RSSLAG_STACK_SIZES 3
 
 /* Changes of mappings that perf's side-band events (PERF_RECORD_MMAP2) do not report; in a ring of their own. */

@@ -49,7 +49,7 @@ class TraceObserver {
     /// Each change of a mapping, in the order of time with the records.
     virtual void on_mapping(const core::MappingChange & /*change*/) {}
     virtual void on_listing(const core::MappingListing & /*listing*/) {}
-    /// Samples of updates, before on_applied() of these, and their stacks, some time later.
+    /// Samples of updates, before their on_applied(). Their stacks come later.
     virtual void on_samples(const event::Samples & /*samples*/) {}
     virtual void on_stacks(const event::Stacks & /*stacks*/) {}
     /// Which of the sampled pages are not resident.

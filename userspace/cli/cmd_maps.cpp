@@ -362,7 +362,7 @@ Run add_maps(CLI::App &app, const Common &common) {
         ->capture_default_str();
     command->add_flag("--all", options->all, "List every group");
     auto *const stacks = command->add_option("--stacks", options->typed.stacks,
-                                             "Show the stack by which most pages of each row came, from a recording");
+                                             "Show the stack that added most pages of each row, from a recording");
     command->add_flag("--report", options->report, "Print plain text with facts about the machine, for a bug report");
     auto *const watch = command->add_flag("--watch", options->watch, "Read repeatedly, and print what has changed");
     command->add_option("--interval", options->typed.interval, "With --watch: time between readings")

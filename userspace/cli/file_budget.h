@@ -28,7 +28,7 @@ class FileBudget {
     bool was_spent() const { return spent_; }
     /// The time starts again: a screen has shown what the user asked for.
     void restart();
-    /// Another file is read, which may take so much memory, and 1 s of CPU time for each 4 MB of it.
+    /// Allows another file this much memory, and 1 s of CPU time for each 4 MB of it.
     void add(std::uint64_t bytes);
     /// No limit of time from here on. Call it before an output file is put in its place.
     void done();

@@ -15,7 +15,7 @@ using session::parse_threads;
 
 /// --ring and --memory.
 void add_buffer_options(CLI::App &command, session::TraceOptions &options);
-/// --stacks, which is returned, --stack-bytes and --stack-seed.
+/// --stacks, --stack-bytes, --stack-seed, --unwind, --no-symbols.
 void add_stack_options(CLI::App &command, session::TraceOptions &options);
 void add_trace_options(CLI::App &command, session::TraceOptions &options);
 

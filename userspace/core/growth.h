@@ -24,7 +24,7 @@ enum class NoFault : std::uint8_t {
 inline constexpr std::size_t kNoFaults = 4;
 /// As in JSON.
 std::string_view name(NoFault why);
-/// "by no fault: populated", as tables print it.
+/// "no fault: populated", as tables print it.
 std::string_view describe(NoFault why);
 
 /// Growth in the last seconds, for a screen. Pages of rss: file, anon, shmem.

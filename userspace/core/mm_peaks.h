@@ -29,8 +29,8 @@ struct SharerPeaks : SharerLife {
     Peaks peaks;
 };
 
-/// Passes each step of an mm's rss to the peaks of the mm and to those of all mms. So the share of the mm in the sum of
-/// all mms always equals the sum in its own peaks, and both wait for the same tickets.
+/// Passes each step of an mm's rss to the peaks of the mm, of each process that shares it, and of all mms. So the share
+/// of the mm in the sum of all mms equals the sum in its own peaks, and all wait for the same tickets.
 class MmPeaks {
   public:
     explicit MmPeaks(AllPeaks &all) : all_(&all) {}

@@ -26,7 +26,7 @@ inline std::uint64_t sampled_page(std::uint64_t address) {
 enum class UnwindBy : std::uint8_t {
     Auto,           ///< by .eh_frame, and by the frame pointer where there is none
     FramePointers,  ///< code that uses the register for something else ends or misleads the stack
-    EhFrame,        ///< code without ends the stack
+    EhFrame,        ///< else the stack ends
 };
 
 /// What is sampled, and what becomes of the samples.
@@ -46,7 +46,7 @@ inline std::array<std::uint32_t, 3> stack_sizes(std::uint32_t first) {
     return {first, std::min(std::max(4 * first, 8192U) / 4096 * 4096, kMost), kMost};
 }
 
-/// The first copy of a stack contains all of it if it has at most so many bytes; 0: only `stack_bytes` of it. At higher
+/// The first copy of a stack contains all of it up to this many bytes; 0: only `stack_bytes` of it. At higher
 /// rates the copies would cost more than the samples.
 inline std::uint32_t whole_stack_bytes(std::uint32_t period) {
     constexpr std::uint32_t kDefaultPeriod = 64;
@@ -95,7 +95,7 @@ inline double inclusion(std::int32_t estimated, std::uint32_t period) {
 enum class StackEnd : std::uint8_t {
     Outermost,    ///< it is whole
     Cut,          ///< the copy of the stack ends before the stack does
-    NoRules,      ///< neither .eh_frame nor a frame pointer leads on
+    NoRules,      ///< no .eh_frame or frame pointer shows the caller
     Implausible,  ///< a frame would not be above that of its callee
     TooDeep,
     NoCopy,   ///< the registers or the stack could not be read

@@ -74,10 +74,10 @@ std::string finding(const ProcDocument &document, const ProcReading &reading, co
     }
     std::string text = fmt::format("{}, this process holds {}{} by {}", stat, reading.moved ? "~" : "",
                                    pages(*reading.exact), core::source_name(reading));
-    if (reading.leader_gone) return text + ": its main thread has ended, and with it stat's view of the memory.";
+    if (reading.leader_gone) return text + ": its main thread has ended, so stat shows no memory.";
     if (reading.moved) return text + ": it changed while it was read.";
     if (!reading.lag) return text + "; it is not known whether stat lags on this kernel.";
-    if (reading.lag->n == 0) return text + ": nothing is hidden.";
+    if (reading.lag->n == 0) return text + ": stat shows it all.";
     if (reading.lag->n < 0) return text + fmt::format(": stat still counts {} that are gone.", pages(-*reading.lag));
     return text + fmt::format(": threads or CPUs cache {} of it.", pages(*reading.lag));
 }

@@ -38,7 +38,7 @@ struct SampledRecording {
     std::map<int, Process> processes;  ///< by PID
 };
 
-/// The stack by which most of the sampled pages of a row came that are resident.
+/// The stack by which most of the resident sampled pages of a row came.
 struct TopStack {
     std::size_t stack = 0;  ///< index of SampledRecording::stacks
     double share = 0;       ///< of the pages that the resident samples of the row stand for
@@ -57,8 +57,8 @@ struct RowStacks {
 core::Result<RowStacks> resident_samples(const procfs::Process &process, const MappedProcess &mapped,
                                          std::shared_ptr<const SampledRecording> recording);
 
-/// Whether a mapping may be the one that had this name at the fault. Guesses from the shape of anonymous memory, which
-/// may change, are all the same. Pure.
+/// Whether a mapping may be the one that had this name at the fault. All guesses from the shape of anonymous memory
+/// are one name, as a guess may change. Pure.
 bool may_be(const procfs::Mapping &mapping, const std::string &name_at_fault);
 
 /// Sets the top stacks of `groups` and `mappings`, which may be in any order. Pure.

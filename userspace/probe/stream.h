@@ -94,7 +94,7 @@ class StreamProbe {
     void drain_samples(std::vector<std::byte> &out);
     /// From now on copies more of this thread's stack. `copied`: what was copied of it until now. At most 32 KiB.
     void copy_more(int host_tid, std::size_t copied);
-    /// From now on does not copy as much as the largest copies of now.
+    /// From now on the largest copies have the next smaller size.
     void copy_less();
     /// Samples that did not fit into the ring.
     std::uint64_t lost_samples() const;

@@ -11,7 +11,7 @@ namespace rsslag::procfs {
 /// Both are upper bounds: smaps does not show which pages another process has locked or a driver has pinned.
 struct Droppable {
     core::Kilobytes file;  ///< clean pages of files; a page in several mappings of the process counts once
-    /// At least so much of `file` are different pages. Equal to `file` if `each_once`.
+    /// A lower bound: `file` with each page once. Equal to `file` if `each_once`.
     core::Kilobytes file_surely_once;
     core::Kilobytes anon;  ///< pages given up by MADV_FREE, and those of MAP_DROPPABLE mappings
     /// False if `file` may contain a page twice: it may be mapped by two paths, and neither frame numbers nor the
@@ -29,7 +29,7 @@ bool is_of_driver(const Mapping &mapping);
 
 /// Computes Droppable from smaps. `pages` finds the clean pages that two mappings of a file share, which count once.
 /// Without it, the result is the largest number of distinct pages that the ranges and counts of the mappings allow.
-/// Device and inode number do not identify a file on an overlay, which is that of a layer, or on Btrfs, where snapshots
+/// Device and inode number do not identify a file on an overlay, where a layer has them, or on Btrfs, where snapshots
 /// use the same inode numbers. There, frame numbers or mappers() of `pages` show which mappings have the same pages.
 Droppable droppable(const std::vector<Mapping> &mappings, const Devices &devices, const FilePages &pages = {});
 

@@ -131,7 +131,7 @@ struct MapSums {
     /// Upper bounds of the memory that reclaim can free without a write (droppable.h).
     core::Kilobytes droppable_file, droppable_anon, droppable;
     bool droppable_each_once = true;  ///< Droppable::each_once
-    /// At least so much of `droppable` are different pages. Equal to it if `droppable_each_once`.
+    /// A lower bound: `droppable` with each page once. Equal to it if `droppable_each_once`.
     core::Kilobytes droppable_surely_once;
     /// Rss of private writable mappings and stacks: the resident part of what DATA counts (data_vm + stack_vm).
     core::Kilobytes data_rss;

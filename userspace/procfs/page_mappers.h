@@ -28,7 +28,7 @@ class PageMappers {
   public:
     PageMappers(const Process &process, const core::PageSize &page_size) : process_(process), page_size_(page_size) {}
 
-    /// As FilePages::mappers. Maybe the path of `mapping` leads to another file by now; then the result does not
+    /// As FilePages::mappers. If the path of `mapping` leads to another file by now, the result does not
     /// contain `mapping`. nullopt if the file cannot be opened or mapped, if the kernel has no numa_maps (CONFIG_NUMA),
     /// or if this was called too often.
     std::optional<std::set<std::uint64_t>> find(const Mapping &mapping, const std::set<std::uint64_t> &offsets);

@@ -57,7 +57,7 @@ class PageNumbers {
   public:
     PageNumbers(const MappedParts &parts, const Devices &devices, const FilePages &pages);
 
-    /// Part `part` is of the same file as the part with this index. The index is that of one of them.
+    /// The root of the file of `part`: the index of one of its parts, the same for all of them.
     std::size_t root(std::size_t part) const;
 
     /// The roots of files that may be the file of another root, by the ranges of their parts.
@@ -74,7 +74,7 @@ class PageNumbers {
     using Holder = std::pair<std::size_t, std::size_t>;  ///< the root of a file, a part of it that has the page
     using Holders = std::map<std::size_t, std::size_t>;  ///< as Holder
 
-    /// The result of a question.
+    /// The mappings of a page.
     struct Mappers {
         std::set<std::uint64_t> addresses;  ///< of the mappings that have the page
         std::set<std::size_t> unseen;       ///< parts that may have had the page without being seen

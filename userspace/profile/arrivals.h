@@ -46,7 +46,7 @@ class Arrivals {
     std::size_t size() const { return origins_.size(); }
     /// Whether there were more samples than the limit.
     bool overflowed() const { return overflowed_; }
-    /// Whether there was a look, and not too many samples.
+    /// Whether pages were looked up, without overflow.
     bool known() const { return looked_ && !overflowed_; }
     /// Calls `use` for each sample with an origin whose pages may be resident, as of the last look at the process. A
     /// sample after that look is Unknown.

@@ -139,8 +139,8 @@ struct Report {
     profile::Profile stacks;
     bool names = false;  ///< the recording contains mappings, so growth has their names
 
-    /// Whether counts and peaks may be too low: records were lost, are not in the file, as those of earlier segments,
-    /// or came before a first reading.
+    /// Whether counts and peaks may be too low: records were lost, are in earlier segments, or came before a first
+    /// reading.
     bool lossy() const { return cut_off || ending.at_least() || !ending.complete || facts.segment > 0; }
     std::uint64_t row_count() const;
 };

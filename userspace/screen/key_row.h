@@ -9,7 +9,7 @@
 namespace rsslag::screen {
 
 /// Draws the keys that fit into the last row: "q quit  ? help". A click on the name of a key, or on what it does, means
-/// the key. Of several names in a part, "s S sort", what they do means the first.
+/// the key. If a part has several names, "s S sort", its text means the first.
 void draw_keys(Grid &grid, const std::vector<Part> &keys, int width, bool utf8);
 
 /// The key that a click of Click::What::Key means.

@@ -21,7 +21,7 @@ inline constexpr std::string_view kNoFilter = "there is no filter: / enters one"
 /// The key with the same meaning that the screens know: ? for F1 and h.
 Key known_key(const Key &key);
 
-/// The rows by which n and N move the selection among the matches of a filter, from the last one to the first one, too.
+/// By how many rows n and N move the selection among the matches of a filter; the first one follows the last one.
 /// nullopt: another key.
 std::optional<std::int64_t> match_move_of(const Key &key, std::size_t selected, std::size_t count);
 

@@ -188,7 +188,7 @@ struct Stacks {
     StackSort sort = StackSort::Came;
     std::string filter;
     std::shared_ptr<const profile::Profile> profile, latest;  ///< the one shown differs while the display is paused
-    std::uint64_t from_ns = 0;                                ///< of `latest`: it is of the time from here on
+    std::uint64_t from_ns = 0;                                ///< the start of the period of `latest`
     std::vector<profile::Line> lines;                         ///< of the process or thread shown; those that match
     std::size_t selected = 0;                                 ///< index in `lines`
 };
@@ -224,7 +224,7 @@ struct LiveState {
     std::string filter;
     bool filtering = false;
     bool asked_to_quit = false;
-    bool asks_from_when = false;  ///< the next key says from when on to record
+    bool asks_from_when = false;  ///< the next key selects from when to record
 
     const Process *shown_process() const;
     /// Whether the list of processes is shown.

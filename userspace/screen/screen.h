@@ -163,7 +163,7 @@ class LiveScreen {
     void take(Tick tick, std::string user = {}, std::string cgroup = {});
     void take(CommandOutput output);
     void take(const Playback &playback);
-    /// `from_ns`: since the attach; the profile is of the time from there on.
+    /// `from_ns`: the start of the period of the profile, since the attach.
     void take(std::shared_ptr<const profile::Profile> profile, std::uint64_t from_ns);
     /// Discards the data of all ticks and keeps the choices of the user.
     void rewind();

@@ -35,7 +35,7 @@ class Keeper {
         Clock::time_point since;              ///< its start
         bool dropped = false;                 ///< it would go back further, but for its size
     };
-    /// The recording that goes back furthest, which then is the caller's. nullopt: there is none yet.
+    /// The recording that goes back furthest; the caller then owns it. nullopt: there is none yet.
     std::optional<Taken> take(Clock::time_point now);
     /// Drops all.
     void clear();

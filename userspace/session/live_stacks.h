@@ -49,7 +49,7 @@ class LiveStacks : private ProfileSink, public analysis::RowMaker {
 
     /// The profile; null: it has not changed since the last call.
     std::shared_ptr<const profile::Profile> changed();
-    /// The start of the time that the profile is of, since the attach.
+    /// The start of the period of the profile, since the attach.
     std::uint64_t from_ns() const { return from_ns_; }
 
   private:

@@ -15,7 +15,7 @@
 
 namespace rsslag::session {
 
-/// Default number of groups with their own series; each group adds about eleven lines to every scrape.
+/// Default number of groups with their own series; each group adds at most 13 lines to every scrape.
 constexpr std::size_t kMostGroups = 100;
 
 struct MetricsOptions {

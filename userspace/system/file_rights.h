@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// As whom a process that drops its capabilities can write files.
+// The user IDs for writing files after capabilities are dropped.
 #pragma once
 
 #include <sys/types.h>
@@ -31,7 +31,7 @@ class FileAccess {
     int dumpable_ = 0;
 };
 
-/// With which ids this process can create, rename and delete files in the directory of `path` after it has dropped its
+/// The ids that can create, rename and delete files in the directory of `path` after this process has dropped its
 /// capabilities: those of invoking_user(), if that user may write there; else its own (nullopt); else those of the
 /// directory's owner. nullopt also if none of them may. Call it while this process has capabilities. Errors as
 /// invoking_user().

@@ -24,7 +24,7 @@ struct TargetArguments {
     std::optional<std::string> cgroup;  ///< --cgroup PATH, v2, with its descendants
     std::optional<std::string> user;    ///< -u USER, name or number: the real UID
 
-    /// Whether later processes can match, too. By a PID they cannot: a process that reuses it is not meant.
+    /// Whether later processes can match, too. Not by a PID: a process that reuses it is another one.
     bool has_pattern() const { return !comms.empty() || cgroup || user; }
     bool empty() const { return plain.empty() && pids.empty() && !has_pattern(); }
 };

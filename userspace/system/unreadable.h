@@ -14,8 +14,8 @@ class Unreadable {
   public:
     /// Warns about a process, unless it has ended. `comm` may be empty.
     void note(int pid, const std::string &comm, const core::Error &why);
-    /// Warns that the search for matching processes has failed for lack of resources, such as descriptors. Not if there
-    /// is no match, or no such cgroup or user at present.
+    /// Warns that the search for matching processes has failed for lack of resources, such as descriptors. Does not
+    /// warn if there is no match, cgroup or user at present.
     void note_search(const core::Error &why);
 
     /// Number of processes.

@@ -61,7 +61,7 @@ class CodeFile {
 class CodeFiles {
   public:
     static constexpr std::size_t kMostDebugBytes = std::size_t{256} << 20;
-    /// Without `symbols`, without debug information.
+    /// `symbols`: read debug information, too.
     explicit CodeFiles(bool symbols);
     /// Opens the file in the root directory of the process, else in rsslag's own, else if it is the program that the
     /// process runs. Only the file that was mapped: it must be regular, and have that build id or inode; outside of the

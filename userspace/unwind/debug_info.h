@@ -23,7 +23,7 @@ struct SourceFrame {
 /// DWARF 2 to 5, read by libdw and kept. Split units (.dwo) are skipped. For one thread.
 class DebugInfo {
   public:
-    /// Opens the debug information in the file, and the file that dwz has moved a part of it to, by its path in the
+    /// Opens the debug information in the file, and the file to which dwz moved a part of it, by its path in the
     /// directory `root`. nullopt: there is none, it is larger than `most_bytes`, or libdw cannot read it.
     static std::optional<DebugInfo> open(core::Fd file, const std::string &root, std::size_t most_bytes);
     DebugInfo(DebugInfo &&other) noexcept;

@@ -56,7 +56,7 @@ class FrameTable {
     /// The rules at an address in the file, without the load bias; nullptr: there are none. Valid as long as the table.
     const FrameRules *at(std::uint64_t address);
 
-    /// Whether code at this address, which has no rules, is that which the kernel has started the process with.
+    /// Whether this address, which has no rules, is in the first 64 bytes from the entry point of the file.
     bool is_entry(std::uint64_t address) const;
 
   private:

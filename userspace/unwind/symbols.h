@@ -30,7 +30,7 @@ class Symbols {
     /// directory.
     static core::Result<Symbols> open(const std::string &directory, std::function<void(std::uint64_t)> opened);
 
-    /// With names for all frames that lack one, if there is a file with their build id that has it.
+    /// Names the frames that lack a name, if a file with their build id has it.
     event::Stacks named(const event::Stacks &stacks);
 
   private:

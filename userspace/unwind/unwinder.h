@@ -20,7 +20,7 @@ struct Code {
     std::uint64_t bias = 0;       ///< an address in memory minus that in the file
     bool of_trampoline = false;   ///< by which CPython calls a function under -X perf; then there are no rules
 };
-/// The code that is mapped at an address; nullopt: none, or no file, as other code that was made at run time.
+/// The code that is mapped at an address; nullopt: none, or code without a file, such as that of a JIT.
 using CodeAt = std::function<std::optional<Code>(std::uint64_t address)>;
 
 using core::kMostFrames;
