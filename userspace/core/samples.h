@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -16,11 +17,6 @@
 #include "core/units.h"
 
 namespace rsslag::core {
-
-/// The page of an address, as the BPF program samples it. Not all of a page that is larger than 4 KiB.
-inline std::uint64_t sampled_page(std::uint64_t address) {
-    return address & ~std::uint64_t{4095};
-}
 
 /// How the callers of a frame are found.
 enum class UnwindBy : std::uint8_t {
@@ -72,6 +68,15 @@ struct Sample {
     std::int32_t syscall = -1;   ///< number of the system call that the thread is in, or one of the values above
     friend auto operator<=>(const Sample &, const Sample &) = default;
 };
+
+/// The address of the page that the sample owns; of a huge page, or of a larger folio of anonymous memory or shmem, its
+/// start, wherever in it the fault was. Such a folio is aligned to its size.
+inline std::uint64_t owned_page(const Sample &sample) {
+    constexpr std::uint64_t kPage = 4096;
+    const auto pages = static_cast<std::uint64_t>(std::max(sample.estimated, 1));
+    const bool file = sample.member == static_cast<std::uint8_t>(Member::File);  // a fault maps up to 16 pages around
+    return sample.address & ~(kPage * (!file && std::has_single_bit(pages) ? pages : 1) - 1);
+}
 
 /// Whether the sample owns its page until a later such sample of the page: a fault at a known address added the page.
 inline bool owns_page(const Sample &sample) {

@@ -9,7 +9,7 @@ void Arrivals::note(const core::Sample &sample, std::uint64_t number) {
     if (overflowed_ || !core::owns_page(sample)) return;
     Space &space = spaces_[sample.mm];
     const bool is_file = sample.member == static_cast<std::uint8_t>(core::Member::File);
-    const std::uint64_t page = core::sampled_page(sample.address) | (is_file ? kIsFile : 0);
+    const std::uint64_t page = core::owned_page(sample) | (is_file ? kIsFile : 0);
     const auto [owner, is_new] = space.owners.try_emplace(page, number);
     if (!is_new) {
         const std::uint64_t old = std::exchange(owner->second, number);

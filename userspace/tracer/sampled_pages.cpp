@@ -9,7 +9,7 @@ void SampledPages::note(const core::Sample &sample, std::uint64_t number) {
     if (overflowed_ || !core::owns_page(sample)) return;
     const auto [found, is_new] = spaces_.try_emplace(sample.mm);
     if (is_new) found->second.from = number;
-    if (!found->second.pages.insert(core::sampled_page(sample.address)).second || ++size_ <= most_) return;
+    if (!found->second.pages.insert(core::owned_page(sample)).second || ++size_ <= most_) return;
     overflowed_ = true;
     spaces_.clear();
 }

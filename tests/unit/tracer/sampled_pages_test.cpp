@@ -33,6 +33,21 @@ TEST(SampledPages, EachOnceUntilForgotten) {
     EXPECT_EQ(pages.of(kSpace + 1), nullptr);
 }
 
+TEST(SampledPages, OfAHugePageAreItsStart) {
+    constexpr std::uint64_t kHuge = 0x7f00'0020'0000;
+    SampledPages pages;
+    for (const std::uint64_t within : {0x5000, 0x1ff'fff}) {
+        core::Sample sample = page_at(kHuge + within);
+        sample.estimated = 512;
+        pages.note(sample, 1);
+    }
+    core::Sample file = page_at(kHuge + 0x7000);
+    file.member = 0;
+    file.estimated = 16;  // those around it were mapped, too
+    pages.note(file, 2);
+    EXPECT_EQ(pages.of(kSpace)->pages, (std::set<std::uint64_t>{kHuge, kHuge + 0x7000}));
+}
+
 TEST(SampledPages, OfAnMmThatIsNotKnownAreKeptOnce) {
     SampledPages pages;
     pages.note(page_at(kFirst), 0);
