@@ -72,8 +72,9 @@ core::Result<std::vector<Picture>> open_pictures(const ReportOptions &options) {
     using Draw = decltype(Picture::draw);
     const Draw svg = [](const Report &report, const Report * /*older*/) { return report_svg(report); };
     const Draw html = [](const Report &report, const Report * /*older*/) { return report_html(report); };
-    for (const auto &[name, draw] : {std::pair(&options.svg, svg), std::pair(&options.html, html),
-                                     std::pair(&options.flame, Draw(report::flame_svg))}) {
+    const Draw flame = [](const Report &report, const Report *older) { return report::flame_svg(report, older); };
+    for (const auto &[name, draw] :
+         {std::pair(&options.svg, svg), std::pair(&options.html, html), std::pair(&options.flame, flame)}) {
         if (!*name) continue;
         auto opened = exporters::OutputFile::open(**name, options.force, options.file);
         if (!opened) return opened.error();

@@ -119,9 +119,9 @@ std::string cut(const std::string &name, std::size_t most) {
 
 class Flames {
   public:
-    /// `largest_change`: nullopt without an older report.
-    Flames(const core::PageSize &page_size, int hue, std::optional<std::int64_t> largest_change)
-        : page_size_(page_size), hue_(hue), largest_change_(largest_change) {}
+    /// `largest_change`: nullopt without an older report. `narrowest`: the least width of a box, in px.
+    Flames(const core::PageSize &page_size, int hue, std::optional<std::int64_t> largest_change, double narrowest)
+        : page_size_(page_size), hue_(hue), largest_change_(largest_change), narrowest_(narrowest) {}
 
     /// Appends the box and its callees. (x, width) in px.
     void put(std::string_view name, const Box &box, double x, double width, std::size_t depth) {
@@ -137,7 +137,7 @@ class Flames {
              depth});
         for (const auto &[callee, below] : box.callees) {
             const double part = width * (static_cast<double>(below->extent) / static_cast<double>(box.extent));
-            if (part >= kNarrowest) put(callee, *below, x, part, depth + 1);
+            if (part >= narrowest_) put(callee, *below, x, part, depth + 1);
             x += part;
         }
     }
@@ -174,6 +174,7 @@ class Flames {
     core::PageSize page_size_;
     int hue_;
     std::optional<std::int64_t> largest_change_;
+    double narrowest_;
     std::int64_t whole_ = 0;
     std::size_t deepest_ = 0;
     std::vector<Shown> boxes_;
@@ -187,27 +188,41 @@ std::string note_on(const profile::Profile &profile) {
     return note;
 }
 
-}  // namespace
+struct Panels {
+    std::string text;
+    double bottom = kFlameHead;
+};
 
-std::string flame_svg(const Report &report, const Report *older) {
+Panels panels_of(const Report &report, const Report *older, double narrowest) {
     constexpr int kOrange = 18, kBlue = 195, kGreen = 95;
     const core::PageSize &page_size = report.facts.machine.page_size;
-    std::string panels;
-    double top = kFlameHead;
+    Panels panels;
     const auto panel = [&](std::string heading, std::int64_t profile::Flow::*direction, int hue) {
         const Box root = boxes(report, older, direction);
         if (root.extent == 0) return;
         if (older != nullptr) heading += "; red: more than in the older recording, blue: less";
-        Flames flames(page_size, hue, older != nullptr ? std::optional(root.largest_change()) : std::nullopt);
+        Flames flames(page_size, hue, older != nullptr ? std::optional(root.largest_change()) : std::nullopt,
+                      narrowest);
         flames.put("all", root, kFlameMargin, kFlameWidth, 0);
-        panels += flames.text(heading, top);
-        top += flames.height() + kPanelHead;
+        panels.text += flames.text(heading, panels.bottom);
+        panels.bottom += flames.height() + kPanelHead;
     };
     panel("Pages that came", &profile::Flow::came, kOrange);
     panel("Pages that went", &profile::Flow::went, kBlue);
     panel("Of the pages that came, still resident", &profile::Flow::resident, kGreen);
+    return panels;
+}
+
+}  // namespace
+
+std::string flame_svg(const Report &report, const Report *older, std::size_t most) {
+    double narrowest = kNarrowest;
+    Panels panels = panels_of(report, older, narrowest);
+    while (panels.text.size() > most && narrowest < kFlameWidth)
+        panels = panels_of(report, older, narrowest *= 2);
     std::string note = note_on(report.stacks);
     if (older != nullptr) note += " | older: " + note_on(older->stacks);
+    if (narrowest > kNarrowest) note += fmt::format("; boxes below {} px are left out", narrowest);
     return fmt::format(
                "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 "
                "{0} {1}\" "
@@ -221,9 +236,9 @@ std::string flame_svg(const Report &report, const Report *older) {
                "<input xmlns=\"http://www.w3.org/1999/xhtml\" type=\"search\" placeholder=\"Search\" "
                "aria-label=\"Search\"/>"
                "</foreignObject>\n",
-               kFlameWidth + 2 * kFlameMargin, top, kFlameMargin, kFlameWidth, kFlameStyle,
+               kFlameWidth + 2 * kFlameMargin, panels.bottom, kFlameMargin, kFlameWidth, kFlameStyle,
                cut(report.facts.command_line, 96), escaped(note)) +
-           panels + fmt::format("<script><![CDATA[{}]]></script>\n</svg>\n", kFlameScript);
+           panels.text + fmt::format("<script><![CDATA[{}]]></script>\n</svg>\n", kFlameScript);
 }
 
 }  // namespace rsslag::report

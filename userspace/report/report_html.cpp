@@ -25,6 +25,7 @@ using core::Pages;
 using nlohmann::ordered_json;
 
 constexpr std::size_t kMostProcesses = 64, kMostNames = 12;
+constexpr std::size_t kMostFlames = std::size_t{1} << 20;  // bytes; the page promises less than 2 MB
 /// Limits for all processes together.
 constexpr std::size_t kAllThreads = 800, kAllColumns = 16'000;
 
@@ -367,7 +368,7 @@ std::string report_html(const Report &report) {
     out += "<noscript><p class=\"bad\">Charts and sorting need the script of this page.</p></noscript>\n";
     for (std::size_t i = 0; i < page.processes.size(); ++i)
         out += process_section(i, page);
-    if (report.stacks.period > 0) out += "<h2>Flame graphs</h2>\n" + flame_svg(report);
+    if (report.stacks.period > 0) out += "<h2>Flame graphs</h2>\n" + flame_svg(report, nullptr, kMostFlames);
     out += "<h2>All figures</h2>\n" + figure_rows(page);
     out += kHowToRead;
     out += fmt::format(

@@ -158,6 +158,10 @@ TEST(FlameSvg, BoxesHaveTheSharesOfTheirStacks) {
     EXPECT_NE(svg.find("<title>main: 800 kB, 100.0 %, 4 samples</title>"), std::string::npos);
     EXPECT_NE(svg.find("<title>(no sample): 12 kB, 100.0 %, 0 samples</title>"), std::string::npos);
     EXPECT_NE(flame_svg({}).find("the recording has no stacks"), std::string::npos);
+    EXPECT_EQ(svg.find("are left out"), std::string::npos);
+    const std::string small = flame_svg(report, nullptr, 500);
+    EXPECT_NE(small.find(" px are left out"), std::string::npos);
+    EXPECT_LT(small.size(), svg.size());
 }
 
 /// In the older recording main calls free_all, too, and touch came to half of the pages.
