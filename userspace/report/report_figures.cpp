@@ -300,8 +300,8 @@ std::string lag_uncertainty(const PeakLag &peak) {
 }
 
 std::string seconds(std::uint64_t t_ns) {
-    return fmt::format("{}.{:03} s", core::with_thousands(static_cast<std::int64_t>(t_ns / 1'000'000'000)),
-                       t_ns / 1'000'000 % 1'000);
+    const std::uint64_t ms = t_ns / 1'000'000 + (t_ns % 1'000'000 >= 500'000 ? 1 : 0);  // rounded, as in ticks
+    return fmt::format("{}.{:03} s", core::with_thousands(static_cast<std::int64_t>(ms / 1'000)), ms % 1'000);
 }
 
 std::string figure_text(const Figure &figure, const core::PageSize &page_size) {
