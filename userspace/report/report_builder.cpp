@@ -412,6 +412,7 @@ core::Status ReportBuilder::row(const exporters::Row &row) {
 core::Status ReportBuilder::end(const exporters::Ending &ending) {
     State &state = *state_;
     state.report.ending = ending;
+    state.report.ending.all.lossy = ending.all.lossy || !ending.complete;
     state.report.names = state.growth.any_names();
     state.report.stacks = state.stacks.take();
     state.report.stacks.lossy = ending.at_least() || !ending.complete;
@@ -419,7 +420,10 @@ core::Status ReportBuilder::end(const exporters::Ending &ending) {
     state.leave_out();
     for (auto &[pid, entry] : state.reported) {
         // What followed is not in the recording.
-        if (!ending.complete && entry.process.state == core::State::Running) entry.process.extremes.lossy = true;
+        if (!ending.complete && entry.process.state == core::State::Running) {
+            entry.process.extremes.lossy = true;
+            if (auto &peak = entry.process.peak_lag) peak->lossy = peak->approximate = true;
+        }
         // A process without ticks is left out: it lived between two ticks, or its mm is another process's.
         state.end_image(entry);
         if (entry.process.ticks > 0) state.put_over(std::move(entry));
