@@ -224,10 +224,11 @@ void Ledger::records_lost(std::uint64_t records, std::uint64_t until_ns) {
     Impl::LostRecords &lost = impl_->lost_records;
     lost.records = records + (impl_->now < lost.until_ns ? lost.records : 0);
     lost.until_ns = std::max(lost.until_ns, until_ns);
+    impl_->shared.lost_until_ns = lost.until_ns;
 }
 
 void Ledger::lost_until(std::uint64_t until_ns) {
-    impl_->lost_records.until_ns = until_ns;
+    impl_->lost_records.until_ns = impl_->shared.lost_until_ns = until_ns;
 }
 
 void Ledger::cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns) {

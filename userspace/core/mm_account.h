@@ -31,8 +31,9 @@ struct Shared {
     bool keep_ended = false;  ///< whether `ended` is filled
     std::vector<EndedTask> ended;
     AllPeaks peaks;
-    std::size_t waiting = 0;    ///< processes that have exited and whose memory still exists
-    std::uint64_t visited = 0;  ///< Ledger::visited()
+    std::size_t waiting = 0;          ///< processes that have exited and whose memory still exists
+    std::uint64_t visited = 0;        ///< Ledger::visited()
+    std::uint64_t lost_until_ns = 0;  ///< records from before were lost: a reading that started earlier does not resync
     /// Names an mm: another one may get its address.
     struct Name {
         std::uint64_t address = 0, generation = 0;

@@ -137,7 +137,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
     }
     if (needs_resync_) {
         resyncs_++;
-        needs_resync_ = begin_ns < folded_until_;
+        needs_resync_ = begin_ns < std::max(folded_until_, shared_->lost_until_ns);
         if (!needs_resync_) peaks_.resynced();
         tasks_.resynced();
         take_over(read, found.changed, end_ns);

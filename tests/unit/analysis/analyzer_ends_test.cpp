@@ -356,6 +356,18 @@ TEST(AnalyzerEnds, ReadsAgainWhatWasReadBeforeACpuWasSaidToBeOffline) {
     EXPECT_FALSE(ticks[0].needs_resync);
 }
 
+TEST(AnalyzerEnds, ReadsAgainWhatWasReadBeforeALoss) {
+    TickAnalyzer analyzer(facts(core::Scheme::Cpu), {});
+    event::Attach begin = attach(ms(1));
+    begin.counters.counters = cached_on_cpu_1(20);
+    feed_all(analyzer, {begin, until(ms(48)), of(cached_on_cpu_1(20), ms(50)), losses(ms(58), 9, 3)});
+    EXPECT_TRUE(analyzer.apply(tick_end(ms(60))).at(0).needs_resync) << "the lost records may be of the time since";
+    feed_all(analyzer, {until(ms(98)), of(cached_on_cpu_1(20), ms(100))});
+    const auto ticks = analyzer.apply(tick_end(ms(110)));
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_FALSE(ticks[0].needs_resync);
+}
+
 /// Its name at its end, after `start`.
 std::string name_at_end(event::Event start) {
     TickAnalyzer analyzer(facts(), {});
