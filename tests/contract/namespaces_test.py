@@ -81,6 +81,19 @@ class Inside(TracingTest):
                 assert_one_error_line(self, ran, 3)
                 self.assertIn('/proc of this PID namespace is not mounted', ran.err)
 
+    def test_in_a_time_namespace(self):
+        """Where CLOCK_MONOTONIC is another one than that of the kernel's records."""
+        for offset in (100000, -60):
+            prefix = ('unshare', '--time', '--monotonic', str(offset))
+            if subprocess.run([*prefix, 'true'], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+                self.skipTest('no time namespace can be made here')
+            ran = contract.rsslag('peak', '--json', '--', contract.interpreter(), '-S', '-E', '-c', f'bytearray({8 << 20})', prefix=prefix)
+            self.assertEqual(ran.status, 0, ran)
+            (process,) = json.loads(ran.err.splitlines()[-1])['processes']
+            self.assertGreater(process['t_ns'], 0)
+            self.assertLess(process['t_ns'], 100 * 10 ** 9)
+            self.assertGreater(process['peak_min'], (8 << 20) // os.sysconf('SC_PAGESIZE'))
+
     def test_a_pattern_matches_nothing_outside(self):
         """A process that execs a matching name outside of the namespace."""
         with tempfile.TemporaryDirectory() as directory:

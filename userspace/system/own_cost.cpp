@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <ctime>
+#include <fstream>
+#include <string>
 #include <utility>
 
 #include "procfs/process.h"
@@ -18,6 +20,16 @@ std::uint64_t clock_ns(clockid_t clock) {
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
+/// What the time namespace of this process adds to CLOCK_MONOTONIC (time_namespaces(7)).
+std::int64_t offset_of_namespace() {
+    std::ifstream offsets("/proc/self/timens_offsets");
+    std::string clock;
+    std::int64_t seconds = 0, ns = 0;
+    while (offsets >> clock >> seconds >> ns)
+        if (clock == "monotonic" || clock == "1") return seconds * 1'000'000'000 + ns;
+    return 0;
+}
+
 /// 0 if it has ended.
 std::int64_t resident_kb(pid_t pid) {
     const auto process = procfs::Process::open(pid);
@@ -29,7 +41,8 @@ std::int64_t resident_kb(pid_t pid) {
 }  // namespace
 
 std::uint64_t monotonic_ns() {
-    return clock_ns(CLOCK_MONOTONIC);
+    static const std::int64_t offset = offset_of_namespace();
+    return clock_ns(CLOCK_MONOTONIC) - static_cast<std::uint64_t>(offset);
 }
 
 double cpu_seconds() {

@@ -30,7 +30,7 @@ class OwnCostMeter {
     std::uint64_t bpf_ns_ = 0, events_ = 0;
 };
 
-/// CLOCK_MONOTONIC now.
+/// CLOCK_MONOTONIC now, of the machine, also in a time namespace: it is that of the kernel's records.
 std::uint64_t monotonic_ns();
 /// CPU time of this process since its start.
 double cpu_seconds();
