@@ -313,7 +313,9 @@ class ByFunction(TracingTest):
         self.assertLessEqual({'madvise'}, reasons)
         self.assert_kernel_stacks(document)
         self.assertLessEqual(reasons, {'madvise', 'page_fault'})
-        self.assertGreaterEqual(sum(stack['went'] for stack in document['stacks'] if stack['reason'] == 'exit'), 9 * tenth - 16)
+        # If rsslag reads the process while it exits, rsslag may drop the last reference to the mm.
+        at_end = [stack['went'] for stack in document['stacks'] if stack['reason'] in ('exit', 'other_process')]
+        self.assertGreaterEqual(sum(at_end), 9 * tenth - 16)
 
     @long_only('64 MiB; the gate samples 2')
     def test_every_page_of_64_mib(self):
