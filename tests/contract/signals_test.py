@@ -54,24 +54,24 @@ class Demo(unittest.TestCase):
                 self.assertEqual(held.process.stderr.read(), b'')
 
 
-def ignore_some():
+def set_some(to):
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(number, to)
 
 
 class Ignored(TracingTest):
     """As nohup, and shells for commands in the background, ignore them."""
 
     def test_the_command_ignores_them_too(self):
-        for before, ignored in ((None, 0), (ignore_some, 0b111)):
-            ran = rsslag('peak', '--', 'grep', 'SigIgn', '/proc/self/status', preexec_fn=before)
+        for to, ignored in ((signal.SIG_DFL, 0), (signal.SIG_IGN, 0b111)):
+            ran = rsslag('peak', '--', 'grep', 'SigIgn', '/proc/self/status', preexec_fn=lambda to=to: set_some(to))
             self.assertEqual(ran.status, 0, ran)
             self.assertEqual(int(ran.out.split()[1], 16) & 0b111, ignored, ran)
 
     def test_a_hangup_does_not_end_it(self):
         with begun([contract.binary, 'live', '--format', 'jsonl', '--', 'sh', '-c', 'echo ready >&2; read line'],
                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                   env=environment(), preexec_fn=ignore_some) as process:
+                   env=environment(), preexec_fn=lambda: set_some(signal.SIG_IGN)) as process:
             self.assertEqual(process.stderr.readline(), 'ready\n')
             process.send_signal(signal.SIGHUP)
             out, err = process.communicate('\n', timeout=TIMEOUT)
