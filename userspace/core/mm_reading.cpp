@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/raw_reading.h"
 #include "mm_account.h"
 
 namespace rsslag::core {
