@@ -216,11 +216,13 @@ TEST_F(Table, KeepsWhatIsMappedTwice) {
     table.change(mapped(0x1000, 0x5000, "/dev/zero (deleted)", kData | core::MappingShared));
     MappingChange move = mapped(0x8000, 0xa000);
     move.kind = Kind::Moved;
-    move.old_start = move.old_end = 0x2000;
-    table.change(move);
-    for (const std::uint64_t address : {0x1000, 0x2000, 0x4fff, 0x8000, 0x9fff})
-        EXPECT_EQ(at(address), "shmem") << address;
-    EXPECT_EQ(at(0xa000), "(unknown)");
+    for (const std::uint64_t from : {0x1000, 0x2000}) {
+        move.old_start = move.old_end = from;
+        table.change(move);
+        for (const std::uint64_t address : {0x1000, 0x2000, 0x4fff, 0x8000, 0x9fff})
+            EXPECT_EQ(at(address), "shmem") << address;
+        EXPECT_EQ(at(0xa000), "(unknown)");
+    }
 }
 
 TEST_F(Table, NamesAnonymousMemoryOnly) {
