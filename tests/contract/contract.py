@@ -622,7 +622,10 @@ def main():
         sys.exit('usage: NAME_test.py path/to/rsslag [unittest arguments]')
     binary = os.path.abspath(sys.argv.pop(1))
     signal.signal(signal.SIGALRM, takes_too_long)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # rsslag would ignore it, too
+    # A shell starts jobs in the background with some of these ignored. rsslag and CMD would ignore them, too.
+    for number, default in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, default)
     runner = unittest.TextTestRunner(verbosity=2, resultclass=Result)
     ran = unittest.main(module='__main__', testRunner=runner, exit=False).result
     for test, reason in ran.skipped:
