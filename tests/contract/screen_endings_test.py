@@ -233,7 +233,7 @@ class ScreenEndingsTest(TracingTest):
                 with self.subTest(words=words), Pane(TMPDIR=directory) as pane:
                     pane.rsslag('live', *words)
                     if words == ('--', 'true'):
-                        pane.until('ended with status 0')
+                        pane.until('EXITED, status 0')
                         pane.type('q')
                         pane.until('address space ended')
                     pane.run('echo "<$?>"')
