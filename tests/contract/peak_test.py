@@ -211,8 +211,18 @@ class Peak(TracingTest):
         own = self.own(document)
         self.assertEqual(own['comm'], 'sh')
         self.assertLess(own['peak_max'] * PAGE, 8 * MIB)
-        self.assertGreater(document['tree']['peak_min'] * PAGE, 32 * MIB)
-        self.assertGreaterEqual(document['tree']['processes'], 2)
+        tree = document['tree']
+        self.assertGreater(tree['peak_min'] * PAGE, 32 * MIB)
+        self.assertGreaterEqual(tree['processes'], 2)
+        child, = [process for process in document['processes'] if process['pid'] != own['pid'] and process['image'] != 0]
+        self.assertEqual(tree['tid'], child['pid'], 'whose update made the peak')
+        members = tree['peak_members']
+        held = members['file'] + members['anon'] + members['shmem']
+        self.assertTrue(tree['peak_min'] <= held <= tree['peak_max'], tree)
+        for member in ('file', 'anon'):
+            self.assertGreaterEqual(tree['peak_by_member'][member], members[member])
+            self.assertGreater(tree['cached_most'][member], 0)
+        self.assertEqual(tree['lowest']['rss_min'], 0, 'all have ended')
         self.assertGreater(own['ru_maxrss_kb'], 32 * 1024, 'ru_maxrss includes children')
 
     def assert_images(self, processes, pids):

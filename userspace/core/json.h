@@ -79,15 +79,6 @@ inline nlohmann::ordered_json peak(const Extremes &extremes) {
             {"lossy", extremes.lossy}};
 }
 
-/// The peak of the sum over all mms.
-inline nlohmann::ordered_json tree(const Extremes &all) {
-    return {{"peak_min", all.most.from.n},
-            {"peak_max", all.most.to.n},
-            {"t_ns", all.most.t_ns},
-            {"processes", all.most.processes},
-            {"lossy", all.lossy}};
-}
-
 /// The members at an extreme of the rss; their rss is null if the extreme is a range.
 inline nlohmann::ordered_json members_at(const Extreme &extreme) {
     nlohmann::ordered_json object = members(extreme.members);
@@ -125,6 +116,17 @@ inline void put_extremes(nlohmann::ordered_json &object, const Extremes &extreme
     object["cached_most"] = by_member(extremes.cached_most);
     object["cached_most_at"] = instants(extremes.cached_most_at);
     object["extremes_approximate"] = extremes.approximate();
+}
+
+/// The extremes of the sum over all mms.
+inline nlohmann::ordered_json tree(const Extremes &all) {
+    nlohmann::ordered_json object = peak(all);
+    object["processes"] = all.most.processes;
+    object["peak_members"] = members_at(all.most);
+    object["peak_by_member"] = members_most(all);
+    put_extremes(object, all);
+    object["lowest"]["processes"] = all.least.processes;
+    return object;
 }
 
 /// Counts by cause or reason; keys are made printable.

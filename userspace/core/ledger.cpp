@@ -408,6 +408,7 @@ std::optional<TaskName> Ledger::task(int host_tid) const {
         return TaskName{tid, found.tgid > 0 ? found.tgid : found.host_tgid, found.comm};
     }
     return std::nullopt;
+    extremes.summed = impl_->options.counting && impl_->options.scheme != Scheme::Plain;
 }
 
 std::string Ledger::comm_of(int host_tid) const {

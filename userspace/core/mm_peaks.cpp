@@ -2,6 +2,7 @@
 #include "mm_peaks.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rsslag::core {
 namespace {
@@ -43,8 +44,34 @@ Amount guess(const CounterEvent &event) {
             std::clamp(likely, hull.least, hull.most) - event.before};
 }
 
+void AllPeaks::join(const Members &by, std::uint64_t t_ns) {
+    cached_ += by;
+    joined_ns_ = t_ns;
+}
+
+void AllPeaks::note_joined() {
+    if (!joined_ns_) return;
+    for (const Member member : kAllMembers)
+        cached(member, cached_[member].n, {*joined_ns_, 0});
+    joined_ns_.reset();
+}
+
+void AllPeaks::move_cached(Member member, Pages by, const Instant &at) {
+    cached_[member] += by;
+    cached(member, cached_[member].n, at);
+}
+
+Extremes AllPeaks::extremes() const {
+    Extremes all = Peaks::extremes();
+    for (const Member member : kAllMembers)
+        if (joined_ns_) note_cached(all, member, cached_[member].n, {*joined_ns_, 0});
+    return all;
+}
+
 void MmPeaks::start(const PeakStart &start, bool needs_resync) {
     if (all_ == nullptr) return;
+    const bool joins = !own_.running() && start.exact != Members{};
+    all_->join(start.cached - std::exchange(cached_, start.cached), start.t_ns);
     all_->report(start.exact.rss().n - own_.reported(), start.lag - own_.lag(), start.t_ns);
     own_.start(start);
     if (needs_resync) own_.lost();
@@ -54,6 +81,7 @@ void MmPeaks::start(const PeakStart &start, bool needs_resync) {
         if (needs_resync) each.peaks.lost();
     }
     if (all_->need_resync == 0 && !all_->running()) all_->resume(start.t_ns);
+    if (joins) all_->forget_lowest(start.t_ns);
 }
 
 void MmPeaks::lost(bool first) {
@@ -69,6 +97,8 @@ void MmPeaks::resynced() {
 void MmPeaks::close(const Members &exact, std::uint64_t t_ns, bool needs_resync) {
     if (all_ == nullptr) return;
     settle_all(exact, t_ns);
+    all_->note_joined();
+    all_->join(Members{} - cached_, t_ns);
     all_->report(-own_.reported(), -own_.lag(), t_ns);
     WideStep gone;
     gone.t_ns = t_ns;
@@ -88,6 +118,9 @@ void MmPeaks::cached(Member member, std::int64_t pages, const Instant &at) {
     own_.cached(member, pages, at);
     for (SharerPeaks &each : sharers_)
         if (!each.last) each.peaks.cached(member, pages, at);
+    if (all_ == nullptr) return;
+    all_->note_joined();
+    all_->move_cached(member, Pages{pages} - std::exchange(cached_[member], Pages{pages}), at);
 }
 
 void MmPeaks::sharer_born(int host_tgid, const PeakStart &start) {

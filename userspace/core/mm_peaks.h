@@ -12,9 +12,24 @@
 
 namespace rsslag::core {
 
-/// Of the rss of all mms together; paused while an mm needs a resync.
-struct AllPeaks : Peaks {
+/// Of the rss of all mms together; paused while an mm needs a resync. The lowest rss is that since the last mm joined
+/// which had pages already.
+class AllPeaks : public Peaks {
+  public:
     std::size_t need_resync = 0;  ///< number of mms that need a resync
+
+    /// The cached pages of an mm have changed by these amounts, when its counters were read. A later reading may
+    /// replace them, so they count for the largest cached values only from the next record on.
+    void join(const Members &by, std::uint64_t t_ns);
+    /// To be called before a record changes anything.
+    void note_joined();
+    void move_cached(Member member, Pages by, const Instant &at);
+
+    Extremes extremes() const;
+
+  private:
+    Members cached_;
+    std::optional<std::uint64_t> joined_ns_;
 };
 
 /// The life of one of the processes that share an mm.
@@ -100,6 +115,7 @@ class MmPeaks {
     static constexpr std::size_t kMostSharers = 32;
 
     Peaks own_;
+    Members cached_;                          ///< the part of this mm in what is cached of all mms
     std::vector<SharerPeaks> sharers_;        ///< including those that have ended, until forget_sharer()
     std::map<int, SharerLife> more_sharers_;  ///< those beyond kMostSharers, by host TGID
     AllPeaks *all_;                           ///< null after close() and detach()

@@ -20,16 +20,9 @@ void widen(Amount &amount, const Amount &other) {
     amount.most = std::max(amount.most, other.most);
 }
 
-void note_cached_in(Extremes &seen, Member member, std::int64_t pages, const Instant &at) {
-    const Pages held{std::abs(pages)};
-    if (held <= seen.cached_most[member]) return;
-    seen.cached_most[member] = held;
-    seen.cached_most_at[static_cast<std::size_t>(member)] = at;
-}
-
 void note_start_in(Extremes &seen, const PeakStart &start) {
     for (const Member member : kAllMembers)
-        note_cached_in(seen, member, start.cached[member].n, {start.t_ns, 0});
+        note_cached(seen, member, start.cached[member].n, {start.t_ns, 0});
     if (start.lag <= seen.lag.n) return;
     seen.lag = {start.lag};
     seen.lag_t_ns = start.t_ns;
@@ -37,6 +30,13 @@ void note_start_in(Extremes &seen, const PeakStart &start) {
 }
 
 }  // namespace
+
+void note_cached(Extremes &seen, Member member, std::int64_t pages, const Instant &at) {
+    const Pages held{std::abs(pages)};
+    if (held <= seen.cached_most[member]) return;
+    seen.cached_most[member] = held;
+    seen.cached_most_at[static_cast<std::size_t>(member)] = at;
+}
 
 void Peaks::start(const PeakStart &start) {
     now_ = start.exact;
@@ -63,6 +63,13 @@ void Peaks::resume(std::uint64_t t_ns) {
     }
     note(t_ns, 0, processes_);
     note_members({t_ns, 0});
+}
+
+void Peaks::forget_lowest(std::uint64_t t_ns) {
+    track_.forget_least();
+    seen_.least = {{}, {}, now_, t_ns, 0, processes_};
+    seen_.each_least = now_;
+    seen_.each_least_at.fill({t_ns, 0});
 }
 
 Peaks Peaks::since(const PeakStart &start) const {
@@ -129,7 +136,7 @@ void Peaks::report(std::int64_t by, std::int64_t lag, std::uint64_t t_ns) {
 }
 
 void Peaks::cached(Member member, std::int64_t pages, const Instant &at) {
-    note_cached_in(seen_, member, pages, at);
+    note_cached(seen_, member, pages, at);
 }
 
 void Peaks::record(const PeakStep &step) {

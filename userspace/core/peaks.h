@@ -63,6 +63,9 @@ struct PeakStart {
     std::uint64_t t_ns = 0;
 };
 
+/// Counts `pages` that are cached, positive or negative, for Extremes::cached_most.
+void note_cached(Extremes &seen, Member member, std::int64_t pages, const Instant &at);
+
 /// Adds up steps in the order of their records, each when its amount is known.
 class Peaks {
   public:
@@ -102,6 +105,8 @@ class Peaks {
     const Members &members() const { return now_; }
     /// See RssTrack::rest().
     void rest() { track_.rest(); }
+    /// The lowest rss, and that of each member, are those from now on.
+    void forget_lowest(std::uint64_t t_ns);
 
     /// Sets the number of living processes from now on.
     void processes(std::uint64_t count) { processes_ = count; }

@@ -45,6 +45,14 @@ void RssTrack::rest() {
     lanes_.clear();
 }
 
+void RssTrack::forget_least() {
+    over_.forget_least();
+    first_.forget_least();
+    for (Last &last : lanes_)
+        last.after.forget_least();
+    if (running_) newest().include(value_);
+}
+
 /// The position of the lane's last record, counted from 1; 0: there is none.
 std::size_t RssTrack::of(int lane) const {
     std::size_t i = lanes_.size();

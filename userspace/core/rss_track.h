@@ -37,6 +37,8 @@ class RssTrack {
     void start(Range value);
     /// To be called when a reading shows that all steps so far are recorded, so that later records are of later steps.
     void rest();
+    /// The lowest value is that from now on.
+    void forget_least();
     /// Ignores steps until start(), since records are missing.
     void pause() { running_ = false; }
     bool running() const { return running_; }
@@ -61,6 +63,7 @@ class RssTrack {
         void include(Range value);
         void join(const Bounds &other);
         void widen(Slack slack);
+        void forget_least() { least_from = least_to = kNone; }
     };
     /// A lane's last record, and the extremes from there to the next element.
     struct Last {

@@ -368,6 +368,49 @@ TEST(MmPeaks, PassesEachStepToTheSumOfAllMms) {
     EXPECT_EQ(all.members(), members(0, 5));
 }
 
+TEST(MmPeaks, AddsUpWhatAllMmsCache) {
+    AllPeaks all;
+    MmPeaks one(all);
+    MmPeaks two(all);
+    one.start({members(5, 20), members(5, 20), 25, 100}, false);
+    two.start({members(0, 30), members(0, 30), 30, 200}, false);
+    two.start({members(0, 9), members(0, 9), 9, 300}, false);  // a later reading of the same mm
+    const Extremes read = all.extremes();
+    EXPECT_EQ(read.cached_most[Member::Anon], Pages{29}) << "not 50, and not only that of one of them";
+    EXPECT_EQ(read.cached_most[Member::File], Pages{5});
+    one.cached(Member::Anon, -90, {400, 11});
+    one.cached(Member::Anon, 1, {500, 11});
+    one.close({}, 600, false);
+    two.cached(Member::Anon, 80, {700, 22});
+    const Extremes extremes = all.extremes();
+    EXPECT_EQ(extremes.cached_most[Member::Anon], Pages{81}) << "9 - 90";
+    EXPECT_EQ(extremes.cached_most_at[kAnon].t_ns, 400U);
+    EXPECT_EQ(extremes.cached_most_at[kAnon].tid, 11);
+    EXPECT_EQ(extremes.cached_most[Member::File], Pages{5});
+}
+
+TEST(MmPeaks, HaveTheLowestSumSinceTheLastMmJoined) {
+    AllPeaks all;
+    MmPeaks one(all);
+    MmPeaks two(all);
+    MmPeaks born(all);
+    const auto join = [](MmPeaks &peaks, const Members &exact, std::uint64_t t_ns) {
+        peaks.settle_all(exact, t_ns);
+        peaks.start({exact, {}, 0, t_ns}, false);
+    };
+    join(one, members(0, 100), 100);
+    join(two, members(0, 50), 200);
+    EXPECT_EQ(all.extremes().least.from, Pages{150}) << "not 100";
+    EXPECT_EQ(all.extremes().least.to, Pages{150});
+    EXPECT_EQ(all.extremes().each_least[Member::Anon], Pages{150});
+    one.record_cached(update_at(300, 0, 0, -40), -40);
+    one.record_cached(update_at(400, 0, 0, 20), 60);
+    born.start({{}, {}, 0, 500}, false);
+    EXPECT_EQ(all.extremes().least.from, Pages{110}) << "a fork does not join";
+    EXPECT_EQ(all.extremes().least.t_ns, 300U);
+    EXPECT_EQ(all.extremes().most.to, Pages{170});
+}
+
 TEST(MmPeaks, PausesTheSumWhileAnMmNeedsAResync) {
     AllPeaks all;
     MmPeaks one(all);

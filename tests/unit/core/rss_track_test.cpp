@@ -44,6 +44,18 @@ TEST(RssTrack, IsExactWhereOneLaneWorks) {
     expect_range(result.track.least(), 2, 2);
 }
 
+TEST(RssTrack, ForgetsTheLeastOnly) {
+    Recorded result(100);
+    result.step(1, -90);
+    result.step(2, 40);
+    result.track.forget_least();
+    expect_range(result.track.least(), 50, 50);
+    result.step(1, -5);
+    result.step(1, 60);
+    expect_range(result.track.least(), 45, 45);
+    expect_range(result.track.most(), 105, 140);
+}
+
 TEST(RssTrack, LeavesOpenWhetherAnotherLanesStepCameBefore) {
     Recorded result(0);
     result.step(1, 10);
