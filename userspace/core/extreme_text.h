@@ -12,13 +12,14 @@
 
 namespace rsslag::core {
 
-/// "417,612 kB"; "417,000 kB to 417,612 kB" if several CPUs changed the rss concurrently; "at least ..." if records
-/// were lost. `amount` formats Pages.
+/// "417,612 kB"; "417,000 kB to 417,612 kB" if several CPUs changed the rss concurrently; "~417,612 kB" if the latest
+/// updates are not settled; "at least ..." if records were lost. `amount` formats Pages.
 template <class Amount>
 std::string peak_range_text(const Extremes &extremes, const Amount &amount) {
     const Extreme &most = extremes.most;
     if (extremes.lossy) return "at least " + amount(most.from);
-    return most.from == most.to ? amount(most.to) : amount(most.from) + " to " + amount(most.to);
+    if (most.from == most.to) return amount(most.to);
+    return extremes.open ? "~" + amount(most.likely()) : amount(most.from) + " to " + amount(most.to);
 }
 
 /// peak_range_text() for use in a sentence: "at most 417,612 kB".

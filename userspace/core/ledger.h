@@ -3,6 +3,7 @@
 // checked against an exact reading at each tick. Pure: no clock, no system call.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -109,6 +110,9 @@ struct Extreme {
     /// there or has ended; 0: no task.
     int tid = 0;
     std::uint64_t processes = 0;  ///< Ledger::extremes() only: how many traced processes existed then
+
+    /// The most likely value, within the bounds.
+    Pages likely() const { return {std::max(from.n, std::min(members.rss().n, to.n))}; }
 };
 
 /// When a member reached its extreme, and by whose update: see Extreme.
@@ -133,6 +137,9 @@ struct Extremes {
     Pages grown_rss;
     bool lossy = false;      ///< records were lost: the true extremes may be higher or lower
     bool read_late = false;  ///< `lossy` only because updates came before the first reading
+    /// The amounts of the latest updates are not settled yet. They count with all amounts that they may have, so the
+    /// range of the rss is much wider than later.
+    bool open = false;
     /// --mode counts: no record shows what was cached between two sums (`cpu` scheme) or flushes (`thread` scheme), and
     /// the sums of several CPUs are of different times. `most` and `least` are ranges that include this; the other
     /// extremes may be higher or lower.

@@ -253,7 +253,9 @@ MmView MmAccount::view(int host_tgid) const {
         copy.out_.bound = copy.out_.sum_known = false;  // later records may decide otherwise
         copy.take(m);
     }
-    return copy.view_settled(host_tgid);
+    MmView view = copy.view_settled(host_tgid);
+    view.extremes.open = true;
+    return view;
 }
 
 MmView MmAccount::view_settled(int host_tgid) const {

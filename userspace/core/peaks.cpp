@@ -380,7 +380,9 @@ Extremes Peaks::extremes() const {
     if (!waiting_.empty()) {
         Peaks now = *this;
         now.give_up();
-        return now.extremes();
+        Extremes extremes = now.extremes();
+        extremes.open = true;
+        return extremes;
     }
     Extremes extremes = seen_;
     if (begun_) note_start_in(extremes, *begun_);

@@ -59,7 +59,8 @@ std::string Bounds::sign(const TextStyle &style) const {
 }
 
 Bounds bounds_of(const core::Extremes &extremes) {
-    return {extremes.most.from, extremes.most.to, extremes.lossy};
+    const core::Extreme &most = extremes.most;
+    return {most.from, most.to, extremes.open ? most.likely() : most.to, extremes.lossy};
 }
 
 std::string peak_column(const core::Extremes &extremes, const core::PageSize &page_size, const TextStyle &style) {

@@ -25,10 +25,11 @@ std::string at_least(const TextStyle &style);
 /// Bounds of a peak, or of a sum of peaks. If records were lost, it has only a lower bound.
 struct Bounds {
     core::Pages from, to;
+    core::Pages most;  ///< the upper end; the likely value if the latest updates are not settled
     bool lossy = false;
 
-    /// The end of the range that is shown, and the mark before it: "~" the upper end of a range, "≥" a lower bound.
-    core::Pages shown() const { return lossy ? from : to; }
+    /// The value that is shown, and the mark before it: "~" it is a range, "≥" a lower bound.
+    core::Pages shown() const { return lossy ? from : most; }
     std::string sign(const TextStyle &style) const;
 };
 Bounds bounds_of(const core::Extremes &extremes);

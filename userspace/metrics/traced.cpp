@@ -65,7 +65,8 @@ void TracedGroups::take(const core::Tick &tick, const std::function<std::string(
         TracedGroup &group = groups_[program.group].group;
         const core::Extremes &extremes = tick.ledger.extremes;
         group.peak_from = std::max(group.peak_from, extremes.most.from);
-        group.peak_to = std::max(group.peak_to, extremes.most.to);
+        // A later tick has the upper end of updates that are not settled yet.
+        group.peak_to = std::max(group.peak_to, extremes.open ? extremes.most.likely() : extremes.most.to);
         group.peak_lossy = group.peak_lossy || extremes.lossy;
     }
     if (tick.state != core::State::Running) end(pid);

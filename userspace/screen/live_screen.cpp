@@ -100,7 +100,10 @@ LiveScreen &LiveScreen::operator=(LiveScreen &&) noexcept = default;
 
 void EndedPeaks::add(const Tick &tick) {
     const documents::Bounds peak = documents::bounds_of(tick.extremes);
-    sum.from += peak.from, sum.to += peak.to, sum.lossy = sum.lossy || peak.lossy;
+    sum.from += peak.from;
+    sum.to += peak.to;
+    sum.most += peak.most;
+    sum.lossy = sum.lossy || peak.lossy;
     // One lower bound makes the highest of all a lower bound.
     const bool lossy = highest.lossy || peak.lossy;
     if (name.empty() || peak.shown() > highest.shown()) {

@@ -175,6 +175,22 @@ TEST(Peaks, GoOnWithTheNextReadingAfterALoss) {
     EXPECT_EQ(extremes.most.members.rss(), Pages{3'005});
 }
 
+/// A fold whose amount no later record confirms yet.
+TEST(Peaks, SayThatTheLatestUpdatesAreNotSettled) {
+    LedgerOf one(Scheme::Cpu, {{0, members(0, 31)}});
+    EXPECT_FALSE(one.ledger.view(kMm)->extremes.open);
+    one.update(1'000, 4711, 0, 1'032, 0, kFault);
+    const Extremes now = one.ledger.view(kMm)->extremes;
+    EXPECT_TRUE(now.open);
+    EXPECT_TRUE(one.ledger.extremes().open) << "of the tree, too";
+    EXPECT_LT(now.most.from, now.most.to);
+    EXPECT_EQ(now.most.likely(), Pages{1'032});
+    const Extremes later = one.later().extremes;
+    EXPECT_FALSE(later.open);
+    EXPECT_LT(later.most.to, now.most.to);
+    EXPECT_FALSE(one.ledger.extremes().open);
+}
+
 TEST(Peaks, OfLagAndCachedIncludeTheFirstReading) {
     Recorded quiet(2);
     const Extremes unchanged = quiet.extremes();

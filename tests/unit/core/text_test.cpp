@@ -9,6 +9,8 @@
 #include <random>
 #include <string>
 
+#include "core/extreme_text.h"
+
 namespace rsslag::core {
 namespace {
 
@@ -19,6 +21,22 @@ TEST(UtcTime, HasTheEarliestAndTheLatestTimeThatCanBeHeld) {
     EXPECT_EQ(utc_time(Time(Time::duration::min())), "1677-09-21T00:12:43.145Z");
     EXPECT_EQ(utc_time(Time(Time::duration::max())), "2262-04-11T23:47:16.854Z");
     EXPECT_EQ(utc_time(Time(std::chrono::milliseconds(-1))), "1969-12-31T23:59:59.999Z");
+}
+
+TEST(PeakRangeText, ShowsAsMuchAsIsKnown) {
+    const auto amount = [](Pages pages) { return with_thousands(pages.n); };
+    Extremes extremes;
+    extremes.most.from = extremes.most.to = {1'000};
+    EXPECT_EQ(at_most_text(extremes, amount), "at most 1,000");
+    extremes.most.to = {9'000};
+    extremes.most.members[Member::Anon] = {1'004};
+    EXPECT_EQ(at_most_text(extremes, amount), "at most 1,000 to 9,000");
+    extremes.open = true;
+    EXPECT_EQ(at_most_text(extremes, amount), "at most ~1,004");
+    extremes.most.members[Member::Anon] = {50};
+    EXPECT_EQ(at_most_text(extremes, amount), "at most ~1,000") << "within its bounds";
+    extremes.lossy = true;
+    EXPECT_EQ(at_most_text(extremes, amount), "at least 1,000");
 }
 
 TEST(WithThousands, GroupsDigitsByThree) {

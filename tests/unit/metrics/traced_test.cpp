@@ -96,6 +96,18 @@ TEST(TracedGroups, HaveNotThePeakOfAForkBeforeItsExec) {
     EXPECT_EQ(groups.groups()[0].peak_from.n, 3'000);
 }
 
+TEST(TracedGroups, HaveNoPeakOfUpdatesThatAreNotSettled) {
+    TracedGroups groups(10);
+    core::Tick open = tick(1, "a", 10, 100);
+    open.ledger.extremes.open = true;
+    open.ledger.extremes.most.to = {50'000};
+    open.ledger.extremes.most.members[core::Member::Anon] = {104};
+    take(groups, open);
+    EXPECT_EQ(groups.groups()[0].peak_to.n, 104);
+    take(groups, tick(1, "a", 10, 110));
+    EXPECT_EQ(groups.groups()[0].peak_to.n, 111);
+}
+
 TEST(TracedGroups, AreNoMoreThanAskedForAndNoCountGoesBack) {
     TracedGroups groups(2);
     take(groups, tick(1, "a", 10), "one");
