@@ -74,6 +74,21 @@ class Shipped(unittest.TestCase):
             with self.subTest(file.name):
                 report_of(self, str(file))
 
+    def test_peaks_without_the_end_are_lower_bounds(self):
+        with tempfile.NamedTemporaryFile() as cut:
+            whole = next(file for file in RECORDINGS if file.name == 'classic-6.1.rsslag').read_bytes()
+            cut.write(whole[:len(whole) * 2 // 3])
+            cut.flush()
+            report = report_of(self, cut.name, complete=False)
+            *_, summary = rsslag('replay', cut.name, '--format', 'jsonl').documents()
+            text = rsslag('replay', cut.name).out
+        for document in (report, summary):
+            self.assertTrue(document['tree']['lossy'])
+            running = [process for process in document['processes'] if process['state'] == 'running']
+            self.assertTrue(running)
+            self.assertTrue(all(process['peak']['lossy'] for process in running))
+        self.assertIn('at least', text)
+
 
 class Recorded(TracingTest):
     def setUp(self):

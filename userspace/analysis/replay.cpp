@@ -26,6 +26,17 @@ core::SnapshotDocument document_of(const recording::Header &header) {
     return facts;
 }
 
+/// What followed the end of a recording that is not complete may have been more.
+void mark_incomplete(core::Summary &summary) {
+    summary.all.lossy = true;
+    summary.all.read_late = false;
+    for (core::Summary::Process &process : summary.processes) {
+        if (process.state != core::State::Running) continue;
+        process.extremes.lossy = true;
+        process.extremes.read_late = false;
+    }
+}
+
 }  // namespace
 
 recording::PeakLag peak_of(const core::Summary &summary) {
@@ -166,6 +177,7 @@ ReplayResult Replay::finish() {
     end.header = header();
     end.summary = *state.analyzer.summary();
     end.complete = state.reader.complete() && state.missing.empty();
+    if (!end.complete) mark_incomplete(end.summary);
     end.missing = state.missing;
     end.records = state.reader.records();
     return end;
