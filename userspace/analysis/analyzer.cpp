@@ -421,6 +421,10 @@ bool Analyzer::leaving() const {
     return state_->ledger.leaving();
 }
 
+bool Analyzer::building() const {
+    return state_->ledger.building();
+}
+
 std::uint64_t Analyzer::readings_failed() const {
     return state_->readings_failed;
 }

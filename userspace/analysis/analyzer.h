@@ -113,6 +113,8 @@ class Analyzer {
     bool any() const;
     /// Whether processes have ended whose last tick is still to come.
     bool leaving() const;
+    /// Ledger::building().
+    bool building() const;
     /// The number of failed readings of living processes.
     std::uint64_t readings_failed() const;
     /// Losses as of the last event that counted them.

@@ -256,6 +256,14 @@ bool Ledger::ended_since(std::uint64_t mm, std::uint64_t t_ns) const {
     const auto found = impl_->retired.find(mm);
     return found != impl_->retired.end() && found->second >= t_ns;
 }
+bool Ledger::building() const {
+    constexpr std::uint64_t kLongestNs = 1'000'000'000;  // longer than a fork or exec takes
+    return std::any_of(impl_->mms.begin(), impl_->mms.end(), [this](const auto &each) {
+        const MmAccount &mm = *each.second;
+        return !mm.bound && !mm.torn_down && !mm.needs_resync() && mm.last_ns + kLongestNs > impl_->now;
+    });
+}
+
 
 std::uint64_t Ledger::updates(std::uint64_t mm) const {
     return has(mm) ? impl_->at(mm)->updates() : 0;

@@ -360,6 +360,8 @@ class Ledger {
     /// Whether an exec or fork is still building this mm. A reading may already show the mm as the process's own before
     /// the record of the exec or fork has come. False if that record may be lost.
     bool being_built(std::uint64_t mm) const;
+    /// Whether this is so for any mm that had a record in the last second.
+    bool building() const;
     /// Whether the mm at this address has ended since `t_ns` or is being torn down. A reading from `t_ns` is then out
     /// of date.
     bool ended_since(std::uint64_t mm, std::uint64_t t_ns) const;

@@ -94,8 +94,9 @@ void Tracer::State::begin_while_running(Recording &recording,
     for (int left = kTries - 1; !events; --left) {
         collect();
         begin_header(recording.header, true);
-        // A process that has ended belongs to the old segment: its last tick must not fall into the new one.
-        if (left == 0 || !analyzer.leaving()) events = known(left > 0);
+        // A process that has ended belongs to the old segment: its last tick must not fall into the new one. Records
+        // of an mm that a fork or exec is building would be missing from the new one.
+        if (left == 0 || !(analyzer.leaving() || analyzer.building())) events = known(left > 0);
         if (!events) source->wait_until(recording.header.start_ns + 2 * kLateNs);
     }
     analysis::TimeOrder waiting;

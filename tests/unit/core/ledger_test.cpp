@@ -404,17 +404,27 @@ TEST(Ledger, WaitsForTheRecordOfTheTaskThatMakesAnMm) {
     LedgerOf one(Scheme::Cpu);
     EXPECT_FALSE(one.ledger.being_built(kMm));
     EXPECT_FALSE(one.ledger.being_built(kNew));
+    EXPECT_FALSE(one.ledger.building());
     one.update(100, 4711, 0, 1, 1, kOwn | RSSLAG_NEWBORN, kNew);
     EXPECT_TRUE(one.ledger.being_built(kNew));
+    EXPECT_TRUE(one.ledger.building());
     EXPECT_FALSE(one.ledger.has(kNew));
     one.task_record(200, RSSLAG_EXEC, 0, 4711, 4711, kNew, "other");
     EXPECT_FALSE(one.ledger.being_built(kNew));
+    EXPECT_FALSE(one.ledger.building());
     EXPECT_TRUE(one.ledger.has(kNew));
 
     one.update(300, 4711, 0, 1, 1, kOwn | RSSLAG_NEWBORN, kNew + 0x1000);
     EXPECT_TRUE(one.ledger.being_built(kNew + 0x1000));
     one.ledger.records_lost();
     EXPECT_FALSE(one.ledger.being_built(kNew + 0x1000)) << "its record may be lost";
+    EXPECT_FALSE(one.ledger.building());
+
+    one.update(400, 4711, 0, 1, 1, kOwn | RSSLAG_NEWBORN, kNew + 0x2000);
+    EXPECT_TRUE(one.ledger.building());
+    one.ledger.advance(kStart + 2 * kLater);
+    EXPECT_TRUE(one.ledger.being_built(kNew + 0x2000));
+    EXPECT_FALSE(one.ledger.building()) << "no fork or exec takes that long";
 }
 
 TEST(Ledger, EndsAGroupWhoseExitWasLost) {
