@@ -147,7 +147,7 @@ void Analyzer::State::begin_tick() {
     groups = ledger.groups();
     work += kOfGroup * groups.size();
     newcomers.clear();
-    ledger.watch_all();
+    ledger.begin_watch();
 }
 
 void Analyzer::State::end_tick() {
@@ -172,7 +172,6 @@ void Analyzer::State::operator()(event::Reading &event) {
         const core::RawReading &reading = *event.reported;
         adopt(event.host_tgid, reading.counters(), reading.comm, reading.begin_ns, reading.end_ns);
         if (losses.lost() > 0) ledger.start_lost(reading.counters().mm);
-        ledger.watch(reading.counters().mm);
         if (const auto group = ledger.group(event.host_tgid)) newcomers.emplace(group->host_tgid, *group);
     }
     const core::GroupView *const group = group_of(event.host_tgid);
@@ -192,6 +191,7 @@ void Analyzer::State::operator()(event::Reading &event) {
         return;
     }
     entry.gone = false;
+    ledger.watch(event.reported->counters().mm);
     if (records != nullptr) records->on_reading(*event.reported);
     readings.push_back({*group, std::move(*event.reported)});
 }

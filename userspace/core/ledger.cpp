@@ -187,18 +187,19 @@ void Ledger::had_faults(int host_tid, std::uint64_t faults) {
 }
 
 void Ledger::watch(std::uint64_t mm) {
-    if (const auto account = impl_->at(mm)) account->watch();
+    const auto account = impl_->at(mm);
+    if (!account) return;
+    account->watch();
+    if (impl_->watching) impl_->watched.push_back(account);
 }
 
-void Ledger::watch_all() {
+void Ledger::begin_watch() {
     impl_->watching = true;
-    for (auto &[address, mm] : impl_->mms)
-        mm->watch();
 }
 
 void Ledger::end_watch() {
     impl_->watching = false;
-    for (auto &[address, mm] : impl_->mms)
+    for (const auto &mm : std::exchange(impl_->watched, {}))
         mm->end_watch();
 }
 
@@ -207,7 +208,11 @@ Check Ledger::compare(const CounterReading &reading, std::uint64_t begin_ns, std
     if (!mm || mm->torn_down) return {};
     if (mm->born_ns >= begin_ns) return {};  // the reading may be of an earlier mm at this address
     const Check check = mm->compare(reading, begin_ns, end_ns);
-    if (!impl_->watching) mm->end_watch();
+    // It may have been watched for this comparison only.
+    if (impl_->watching)
+        impl_->watched.push_back(mm);
+    else
+        mm->end_watch();
     impl_->take_names(reading);
     if (check.known) impl_->drop_missing(*mm, reading, begin_ns);
     return check;
@@ -251,11 +256,6 @@ bool Ledger::being_built(std::uint64_t mm) const {
     return account && !account->bound && !account->needs_resync();
 }
 
-bool Ledger::ended_since(std::uint64_t mm, std::uint64_t t_ns) const {
-    if (const auto account = impl_->at(mm); account && account->torn_down) return true;
-    const auto found = impl_->retired.find(mm);
-    return found != impl_->retired.end() && found->second >= t_ns;
-}
 bool Ledger::building() const {
     constexpr std::uint64_t kLongestNs = 1'000'000'000;  // longer than a fork or exec takes
     return std::any_of(impl_->mms.begin(), impl_->mms.end(), [this](const auto &each) {
@@ -264,6 +264,11 @@ bool Ledger::building() const {
     });
 }
 
+bool Ledger::ended_since(std::uint64_t mm, std::uint64_t t_ns) const {
+    if (const auto account = impl_->at(mm); account && account->torn_down) return true;
+    const auto found = impl_->retired.find(mm);
+    return found != impl_->retired.end() && found->second >= t_ns;
+}
 
 std::uint64_t Ledger::updates(std::uint64_t mm) const {
     return has(mm) ? impl_->at(mm)->updates() : 0;
@@ -403,6 +408,7 @@ std::uint64_t Ledger::ended_not_at_zero() const {
 Extremes Ledger::extremes() const {
     Extremes extremes = impl_->shared.peaks.extremes();
     if (extremes.lossy) impl_->raise_to_one_mm(extremes.most);
+    extremes.summed = impl_->options.counting && impl_->options.scheme != Scheme::Plain;
     impl_->name_extremes(extremes);
     return extremes;
 }
@@ -416,7 +422,6 @@ std::optional<TaskName> Ledger::task(int host_tid) const {
         return TaskName{tid, found.tgid > 0 ? found.tgid : found.host_tgid, found.comm};
     }
     return std::nullopt;
-    extremes.summed = impl_->options.counting && impl_->options.scheme != Scheme::Plain;
 }
 
 std::string Ledger::comm_of(int host_tid) const {

@@ -327,8 +327,8 @@ class Ledger {
     /// Starts to keep the history of the mm's counters for compare(). Call it before applying any record later than 1
     /// ms before the start of the reading.
     void watch(std::uint64_t mm);
-    /// watch() for all mms, including those born before end_watch(); several readings may follow.
-    void watch_all();
+    /// From now to end_watch(), several readings may follow each watch(), and mms that are born are watched, too.
+    void begin_watch();
     void end_watch();
 
     /// Compares an exact reading, taken between the two times, with what the ledger held from 1 ms before to 1 ms after

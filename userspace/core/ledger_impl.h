@@ -74,7 +74,8 @@ struct Ledger::Impl {
         std::uint64_t records = 0;
         std::uint64_t until_ns = 0;
     } lost_records;
-    bool watching = false;  ///< from watch_all() to end_watch()
+    bool watching = false;                            ///< from begin_watch() to end_watch()
+    std::vector<std::shared_ptr<MmAccount>> watched;  ///< meanwhile
     Shared shared;
     std::vector<Renumbered> renumbered_tasks;  ///< Ledger::take_renumbered()
     Extreme highest_ended;                     ///< the highest peak of one mm that has ended

@@ -120,7 +120,10 @@ std::shared_ptr<MmAccount> Ledger::Impl::make(std::uint64_t address, std::uint64
     made->born_ns = t_ns;
     made->born();
     if (t_ns < lost_records.until_ns) made->lost(lost_records.records);
-    if (watching) made->watch();
+    if (watching) {
+        made->watch();
+        watched.push_back(made);
+    }
     return made;
 }
 

@@ -141,7 +141,8 @@ TEST(Ledger, ComparesAnMmWithBothGroupsThatShareIt) {
     LedgerOf one(Scheme::Cpu, {{0, members(0, 7)}});
     one.task_record(50, RSSLAG_NEWTASK, RSSLAG_SHARES_MM | RSSLAG_TRACED, 4800, 4800, kMm, "child");
     one.ledger.advance(kStart + 2 * kMs);
-    one.ledger.watch_all();
+    one.ledger.begin_watch();
+    one.ledger.watch(kMm);
     one.update(5'050'000, 4800, 0, 1'000, 8, kFault);
     one.update(7'050'000, 4711, 0, 1'000, 9, kFault);
     one.ledger.advance(kStart + 20 * kMs);
@@ -168,7 +169,8 @@ TEST(Ledger, FollowsUntracedProcessesThatShareAnMm) {
     one.update(2'000, 4801, 0, 1'000, 9, kFault | RSSLAG_BY_OTHER);
     one.task_record(3'000, RSSLAG_EXIT, RSSLAG_GROUP_DEAD, 4801, 4801, kMm, "ended");
     one.ledger.advance(kStart + 2 * kMs);
-    one.ledger.watch_all();
+    one.ledger.begin_watch();
+    one.ledger.watch(kMm);
     one.update(5'050'000, 4711, 0, 1'000, 10, kFault);
     one.task_record(5'060'000, RSSLAG_NEWTASK, RSSLAG_SHARES_MM, 4803, 4803, kMm, "parent");
     one.ledger.advance(kStart + 20 * kMs);
@@ -192,7 +194,8 @@ TEST(Ledger, FollowsUntracedProcessesThatShareAnMm) {
 TEST(Ledger, DisagreesOnceWhereTwoGroupsReadTheSameMm) {
     LedgerOf one(Scheme::Cpu, {{0, members(0, 7)}});
     one.ledger.advance(kStart + 2 * kMs);
-    one.ledger.watch_all();
+    one.ledger.begin_watch();
+    one.ledger.watch(kMm);
     one.ledger.advance(kStart + 20 * kMs);
     const CounterReading reading = one.reading_of(1'000, {{0, members(0, 11)}});
     EXPECT_EQ(one.ledger.compare(reading, kStart + 5 * kMs, kStart + 6 * kMs).disagreements, 0);
@@ -221,7 +224,8 @@ CounterReading reading_of_child(std::int64_t anon, std::int64_t cached) {
 
 TEST(Ledger, ComparesAnMmThatWasBornInTheWatch) {
     LedgerOf one(Scheme::Cpu);
-    one.ledger.watch_all();
+    one.ledger.begin_watch();
+    one.ledger.watch(kMm);
     fork_child(one);
     one.update(5'050'000, 4800, 1, 40, 1, kFault, kChild);
     one.ledger.advance(kStart + 20 * kMs);
@@ -230,14 +234,16 @@ TEST(Ledger, ComparesAnMmThatWasBornInTheWatch) {
     // … and a reading of a state that never existed.
     EXPECT_TRUE(one.ledger.compare(reading_of_child(41, 1), kStart + 5 * kMs, kStart + 6 * kMs).known);
     EXPECT_TRUE(one.ledger.view(kChild)->suspect);
-    one.ledger.watch_all();
+    one.ledger.begin_watch();
+    one.ledger.watch(kChild);
     EXPECT_EQ(one.ledger.compare(reading_of_child(41, 1), kStart + 605 * kMs, kStart + 606 * kMs).disagreements, 1);
     one.ledger.end_watch();
 }
 
 TEST(Ledger, DoesNotCompareAnMmWithWhatWasReadBeforeItsBirth) {
     LedgerOf one(Scheme::Cpu);
-    one.ledger.watch_all();
+    one.ledger.begin_watch();
+    one.ledger.watch(kMm);
     fork_child(one);
     one.ledger.advance(kStart + 20 * kMs);
     EXPECT_FALSE(one.ledger.compare(reading_of_child(500, 9), kStart + 2 * kMs, kStart + 4 * kMs).known);
