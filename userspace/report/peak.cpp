@@ -82,6 +82,7 @@ ordered_json process_json(const Process &process, const PeakReport &peak) {
                            {"ru_maxrss_kb", or_null(max_rss_kb(process, peak))},
                            {"hwm_kb", or_null(high_water_kb(process, peak))},
                            {"final", core::json::members(process.last)},
+                           {"final_approximate", process.final_approximate},
                            {"lossy", extremes.lossy}};
     core::json::put_extremes(object, extremes);
     return object;
