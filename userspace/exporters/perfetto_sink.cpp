@@ -65,7 +65,11 @@ class Perfetto : public Sink {
         return out_.size() < kFullBuffer ? core::success() : pass_on();
     }
 
-    Status end(const Ending & /*ending*/) override { return pass_on(); }
+    Status end(const Ending &ending) override {
+        for (const MissingPart &each : ending.missing)
+            put(each);
+        return pass_on();
+    }
 
   private:
     Status pass_on() {
@@ -182,6 +186,12 @@ class Perfetto : public Sink {
     void put(const WalkRow & /*row*/) {}
     void put(const MappingRow & /*row*/) {}
     void put(const LossRow &row);
+    void put(const MissingPart &missing);
+    std::uint64_t losses_track() {
+        const std::uint64_t track = uuid(TrackKind::Losses);
+        if (is_new(track)) describe(track, 0, "losses");
+        return track;
+    }
     void put(const TickRow &row);
     void put_holders(const TickRow &row, std::int64_t process);
 
@@ -213,10 +223,15 @@ void Perfetto::put(const UpdateRow &row) {
 }
 
 void Perfetto::put(const LossRow &row) {
-    const std::uint64_t track = uuid(TrackKind::Losses);
-    if (is_new(track)) describe(track, 0, "losses");
-    instant(track, row.at.t_ns, "lost: " + core::printable(row.cause), [&](pbf_writer &event) {
+    instant(losses_track(), row.at.t_ns, "lost: " + core::printable(row.cause), [&](pbf_writer &event) {
         if (row.records) annotate(event, "records", static_cast<std::int64_t>(*row.records));
+    });
+}
+
+void Perfetto::put(const MissingPart &missing) {
+    instant(losses_track(), missing.from_ns, "missing: " + core::printable(missing.reason), [&](pbf_writer &event) {
+        annotate(event, "to_ns", static_cast<std::int64_t>(missing.to_ns));
+        if (missing.records) annotate(event, "records", static_cast<std::int64_t>(*missing.records));
     });
 }
 

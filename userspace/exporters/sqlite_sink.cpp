@@ -228,7 +228,11 @@ Status Sqlite::put_holders(const TickRow &row, std::optional<std::int64_t> proce
 Status Sqlite::put_ending(const Ending &ending) {
     nlohmann::ordered_json missing = nlohmann::ordered_json::array();
     for (const MissingPart &each : ending.missing)
-        missing.push_back({{"reason", core::printable(each.reason)}, {"from_ns", each.from_ns}, {"to_ns", each.to_ns}});
+        missing.push_back(
+            {{"reason", core::printable(each.reason)},
+             {"from_ns", each.from_ns},
+             {"to_ns", each.to_ns},
+             {"records", each.records ? nlohmann::ordered_json(*each.records) : nlohmann::ordered_json()}});
     for (const auto &[key, value] :
          {std::pair<const char *, nlohmann::ordered_json>{"complete", ending.complete ? 1 : 0},
           {"missing", missing},

@@ -191,6 +191,18 @@ TEST(PerfettoSink, ShowsFlushesOnThreadsAndFoldsOnCpus) {
     EXPECT_EQ(loss.annotations.at("records"), 3);
 }
 
+TEST(PerfettoSink, ShowsMissingParts) {
+    test::Recorded all = test::recorded();
+    all.ending.missing = {{"a part of it is damaged", 5, 9, 7}, {"it was never ended", 20, 30, std::nullopt}};
+    const Trace trace(bytes_of(all));
+    ASSERT_EQ(trace.instants.size(), 5U);
+    EXPECT_EQ(trace.instants[3].name, "missing: a part of it is damaged");
+    EXPECT_EQ(trace.instants[3].t_ns, 5U);
+    EXPECT_EQ(trace.instants[3].annotations.at("to_ns"), 9);
+    EXPECT_EQ(trace.instants[3].annotations.at("records"), 7);
+    EXPECT_EQ(trace.instants[4].annotations.count("records"), 0U);
+}
+
 TEST(PerfettoSink, CountsWhatThreadsAndCpusCache) {
     const Trace threads(bytes_of(test::recorded()));
     std::vector<std::int64_t> values;

@@ -26,6 +26,7 @@ class SqliteSink : public testing::TestWithParam<core::Scheme> {
         ASSERT_NE(mkdtemp(name), nullptr);
         directory_ = name;
         all_ = recorded(GetParam());
+        all_.ending.missing = {{"damaged", 5, 9, 7}, {"never ended", 20, 30, std::nullopt}};
         const auto sink = sqlite_sink(path());
         const core::Status made = all_.into(*sink);
         ASSERT_TRUE(made.ok()) << made.error().what;
@@ -119,6 +120,9 @@ TEST_P(SqliteSink, SaysWhatTheRowsSay) {
     EXPECT_EQ(query("SELECT pid, state FROM processes ORDER BY id"), (Rows{{"10", "exited"}, {"20", "running"}}));
     EXPECT_EQ(one("SELECT value FROM facts WHERE key = 'kernel'"), "6.1.0-rsslag");
     EXPECT_EQ(one("SELECT value FROM facts WHERE key = 'emitted'"), "15");
+    EXPECT_EQ(one("SELECT value FROM facts WHERE key = 'missing'"),
+              R"([{"reason":"damaged","from_ns":5,"to_ns":9,"records":7},)"
+              R"({"reason":"never ended","from_ns":20,"to_ns":30,"records":null}])");
 }
 
 TEST_P(SqliteSink, HoldsWhoCachesAtATick) {
