@@ -78,14 +78,24 @@ void require_peak(const report::Report &report, const core::Summary &summary) {
     require_harmless(report::peak_text(peak, {}, true));
 }
 
+/// What `put` writes.
+std::string text_of(const std::function<core::Status(const exporters::Write &)> &put) {
+    std::string all;
+    require(put([&all](std::string_view text) { return all += text, core::success(); }).ok());
+    return all;
+}
+
 void require_stacks(const report::Report &report) {
     for (const auto by : {profile::By::Function, profile::By::Module, profile::By::Thread})
         require_harmless(report::stacks_text(report.stacks, by, SIZE_MAX, report.facts.machine.page_size, true));
     const std::string flames = report::flame_svg(report);
     require_xml(flames.substr(0, flames.rfind("<script>")) + "</svg>");  // the script is the same for all
-    require_harmless(profile::folded(report.stacks, report.facts));
-    require_json(profile::speedscope(report.stacks, report.facts));
-    (void)profile::pprof(report.stacks, report.facts);
+    const auto written = [&report](auto put) {
+        return text_of([&](const exporters::Write &write) { return put(report.stacks, report.facts, write); });
+    };
+    require_harmless(written(profile::folded));
+    require_json(written(profile::speedscope));
+    (void)written(profile::pprof);
 }
 
 void require_report(const report::Report &report, const core::Summary &summary) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A profile in the formats of other tools. Pure: a profile in, bytes out.
+// A profile in the formats of other tools. Pure: a profile in, bytes out. Functions that take a Write return its first
+// error.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +15,17 @@
 namespace rsslag::profile {
 
 /// The format of flamegraph.pl: one line for each stack and value, "came;COMM;main;touch 40" in kB. Values are "came",
-/// "went" and "resident" (Flow). The outermost
-/// function comes first; after the innermost one there may be a frame_of() the reason. A stack that is not whole has
-/// its StackEnd in parentheses between COMM and its functions.
-std::string folded(const Profile &profile, const exporters::Facts &facts);
+/// "went" and "resident" (Flow). The outermost function comes first; after the innermost one there may be a frame_of()
+/// the reason. A stack that is not whole has its StackEnd in parentheses between COMM and its functions.
+core::Status folded(const Profile &profile, const exporters::Facts &facts, const exporters::Write &write);
 
 /// An uncompressed profile.proto of pprof, with the values "came", "went" and "resident" in bytes, and the labels
-/// "thread" (comm), "reason", "pid" and "tid".
-std::string pprof(const Profile &profile, const exporters::Facts &facts);
+/// "thread" (comm), "reason", "pid", "tid" and, if the stack is not whole, "stack" (its StackEnd).
+core::Status pprof(const Profile &profile, const exporters::Facts &facts, const exporters::Write &write);
 
-/// https://www.speedscope.app/file-format-schema.json: the profiles "came", "went" and "resident", in bytes.
-std::string speedscope(const Profile &profile, const exporters::Facts &facts);
+/// https://www.speedscope.app/file-format-schema.json: the profiles "came", "went" and "resident", in bytes. A stack
+/// has the same further frames as with folded().
+core::Status speedscope(const Profile &profile, const exporters::Facts &facts, const exporters::Write &write);
 
 /// Packets of Perfetto's trace format: for each process the heap profiles "pages that came", "pages that went" and
 /// "pages that are still resident" at `t_ns` after the attach, in bytes.

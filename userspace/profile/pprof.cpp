@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "exporters/pieces.h"
 #include "formats.h"
 #include "profile_fields.h"
 
@@ -36,9 +37,9 @@ class Strings {
 
 class Pprof {
   public:
-    explicit Pprof(const core::PageSize &page_size) : page_size_(page_size) {}
+    Pprof(const core::PageSize &page_size, const exporters::Write &write) : page_size_(page_size), pieces_(write) {}
 
-    std::string write(const Profile &profile, const exporters::Facts &facts) {
+    core::Status write(const Profile &profile, const exporters::Facts &facts) {
         put_type(field::kSampleType, "came");
         put_type(field::kSampleType, "went");
         put_type(field::kSampleType, "resident");
@@ -53,15 +54,22 @@ class Pprof {
         for (std::size_t i = 0; i < profile.frames.size(); ++i)
             put_location(i + 1, profile.frames[i]);
         for (const StackFlow &each : profile.flows)
-            put_sample(profile, each.pid, each.tid, profile.stacks[each.stack].frames, each.flow, name(each.reason));
+            put_sample(profile, each.pid, each.tid, profile.stacks[each.stack], each.flow, name(each.reason));
         for (const ThreadFlow &thread : profile.threads)
             if (thread.unexplained.size() > 0) put_sample(profile, thread.pid, thread.tid, {}, thread.unexplained, "");
-        for (const std::string *const text : strings_.in_order())
+        for (const std::string *const text : strings_.in_order()) {
             out_.add_string(field::kStringTable, *text);
-        return std::move(bytes_);
+            pass_on();
+        }
+        return pieces_.end();
     }
 
   private:
+    /// The fields of the outermost message need not be in one string.
+    void pass_on() {
+        pieces_.put(bytes_);
+        bytes_.clear();
+    }
     std::int64_t bytes(std::int64_t pages) const { return core::wrapped_product(pages, page_size_.bytes); }
 
     void put_type(field::Tag tag, std::string_view type) {
@@ -95,6 +103,7 @@ class Pprof {
     void put_location(std::uint64_t number, const core::StackFrame &frame) {
         const std::uint64_t in_mapping = frame.file.empty() ? 0 : mapping(frame);
         const std::uint64_t in_function = frame.function.empty() ? 0 : function(frame.function, frame.source);
+        pass_on();
         pbf_writer location(out_, field::kLocation);
         location.add_uint64(field::kId, number);
         if (in_mapping > 0) location.add_uint64(field::kMappingId, in_mapping);
@@ -105,10 +114,14 @@ class Pprof {
             if (frame.line > 0) line.add_int64(field::kLineNumber, frame.line);
         }
     }
-    void put_sample(const Profile &profile, int pid, int tid, const std::vector<std::uint32_t> &frames,
-                    const Flow &flow, std::string_view reason) {
+    void put_sample(const Profile &profile, int pid, int tid, const core::CallStack &stack, const Flow &flow,
+                    std::string_view reason) {
+        pass_on();
+        const std::vector<std::uint32_t> &frames = stack.frames;
         const ThreadFlow *const thread = profile.thread(pid, tid);
         const std::int64_t reason_text = strings_.number(reason);
+        const bool whole = stack.end == core::StackEnd::Outermost;
+        const std::int64_t end = strings_.number(whole ? "" : name(stack.end));
         const std::int64_t comm = strings_.number(thread == nullptr ? "" : thread->comm);
         std::vector<std::uint64_t> locations(frames.size());
         std::transform(frames.begin(), frames.end(), locations.begin(), [](std::uint64_t frame) { return frame + 1; });
@@ -118,6 +131,7 @@ class Pprof {
         sample.add_packed_int64(field::kValue, values.begin(), values.end());
         put_label(sample, "thread", field::kStr, comm);
         if (!reason.empty()) put_label(sample, "reason", field::kStr, reason_text);
+        if (end != 0) put_label(sample, "stack", field::kStr, end);
         put_label(sample, "pid", field::kNum, pid);
         put_label(sample, "tid", field::kNum, tid);
     }
@@ -131,14 +145,15 @@ class Pprof {
     Strings strings_;
     std::map<std::pair<std::string, core::BuildId>, std::uint64_t> mappings_;
     std::map<std::pair<std::string, std::string>, std::uint64_t> functions_;  ///< by name and source file
+    exporters::Pieces pieces_;
     std::string bytes_;
     pbf_writer out_{bytes_};
 };
 
 }  // namespace
 
-std::string pprof(const Profile &profile, const exporters::Facts &facts) {
-    return Pprof(facts.machine.page_size).write(profile, facts);
+core::Status pprof(const Profile &profile, const exporters::Facts &facts, const exporters::Write &write) {
+    return Pprof(facts.machine.page_size, write).write(profile, facts);
 }
 
 }  // namespace rsslag::profile
