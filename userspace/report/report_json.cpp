@@ -275,7 +275,8 @@ std::string diff_json(const Report &before, const Report &after) {
     const auto was = figures(before);
     const auto is = figures(after);
     for (std::size_t i = 0; i < was.size(); ++i) {
-        const bool known = was[i].value && is[i].value && was[i].exact() && is[i].exact();
+        const bool comparable = same_pages || is[i].unit != Figure::Unit::Size;
+        const bool known = comparable && was[i].value && is[i].value && was[i].exact() && is[i].exact();
         change[was[i].name] = known ? ordered_json(*is[i].value - *was[i].value) : ordered_json(nullptr);
     }
     object["change"] = change;
@@ -283,3 +284,4 @@ std::string diff_json(const Report &before, const Report &after) {
 }
 
 }  // namespace rsslag::report
+    const bool same_pages = before.facts.machine.page_size.bytes == after.facts.machine.page_size.bytes;

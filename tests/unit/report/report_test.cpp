@@ -741,3 +741,8 @@ TEST(ReportSvg, EscapesNamesAndDrawsEachLine) {
 
 }  // namespace
 }  // namespace rsslag::report
+    Report large_pages = peak(265, 265);
+    large_pages.facts.machine.page_size = {65'536};
+    const auto changes = ordered_json::parse(diff_json(peak(302, 302), large_pages)).at("change");
+    EXPECT_EQ(changes.at("peak_rss"), nullptr) << "pages of another size";
+    EXPECT_EQ(changes.at("lost"), 0);
