@@ -87,7 +87,7 @@ std::string text_of(const std::function<core::Status(const exporters::Write &)> 
 
 void require_stacks(const report::Report &report) {
     for (const auto by : {profile::By::Function, profile::By::Module, profile::By::Thread})
-        require_harmless(report::stacks_text(report.stacks, by, SIZE_MAX, report.facts.machine.page_size, true));
+        require_harmless(report::stacks_text(report.stacks, by, SIZE_MAX, report.facts.machine.page_size, {}));
     const std::string flames = report::flame_svg(report);
     require_xml(flames.substr(0, flames.rfind("<script>")) + "</svg>");  // the script is the same for all
     const auto written = [&report](auto put) {

@@ -94,10 +94,8 @@ std::string text_of(const ReportOptions &options, const Report &report, const st
                     const report::ReportStyle &style) {
     if (options.stacks && !options.json)
         return report::stacks_text(report.stacks, profile::by_of(options.by),
-                                   options.all ? SIZE_MAX : report::kStackLines, report.facts.machine.page_size,
-                                   style.utf8);
-    if (other) return options.json ? diff_json(*other, report) : diff_text(*other, report, style);
-    return options.json ? report_json(report) : report_text(report, style);
+                                   options.all ? SIZE_MAX : report::kStackLines, report.facts.machine.page_size, style);
+    return other ? diff_text(*other, report, style) : report_text(report, style);
 }
 
 int show(const ReportOptions &options, const Report &report, const std::string &text) {

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/extreme_text.h"
 #include "core/json.h"
@@ -79,7 +81,7 @@ ordered_json row_json(const StackSum &sum, const core::CallStack *stack, const P
 }  // namespace
 
 std::string stacks_text(const Profile &profile, profile::By by, std::size_t most, const core::PageSize &page_size,
-                        bool utf8) {
+                        const ReportStyle &style) {
     if (profile.period == 0) return "the recording has no stacks; record it with rsslag record --stacks\n";
     std::string text = fmt::format("{} samples, one in {} pages, scaled to the amounts in the records", profile.samples,
                                    profile.period);
@@ -91,21 +93,33 @@ std::string stacks_text(const Profile &profile, profile::By by, std::size_t most
     constexpr std::array<std::string_view, 6> kHeadings{"FUNCTION", "FILE",   "MODULE",
                                                         "THREAD",   "REASON", "KERNEL FUNCTION"};
     const std::string mark(core::approximate_mark(profile.lossy));
-    text += fmt::format("\n\n{:>12}{:>12}{:>12}{:>12}{:>12}{:>9}  {}\n", mark + "CAME kB", mark + "WENT kB",
-                        mark + "NET kB", "RESIDENT kB", mark + "SELF kB", "SAMPLES",
-                        kHeadings[static_cast<std::size_t>(by)]);
-    const auto kb = [&page_size](std::int64_t pages) { return core::with_thousands(page_size.kb({pages}).n); };
+    const auto parts_of = [&](std::int64_t pages) {
+        const std::string amount = style.pages({pages}, page_size);
+        const std::size_t space = amount.find(' ');
+        return std::pair(amount.substr(0, space), amount.substr(space + 1));
+    };
+    const auto column = [&parts_of](std::int64_t pages) { return parts_of(pages).first; };
+    const std::string unit = parts_of(0).second;
+    const std::size_t width = 10 + unit.size();
+    const auto line = [width](const std::array<std::string, 5> &amounts, const std::string &samples,
+                              std::string_view name) {
+        std::string all;
+        for (const std::string &amount : amounts)
+            all += fmt::format("{:>{}}", amount, width);
+        return fmt::format("{}{:>9}  {}\n", all, samples, name);
+    };
+    text += "\n\n" + line({mark + "CAME " + unit, mark + "WENT " + unit, mark + "NET " + unit, "RESIDENT " + unit,
+                           mark + "SELF " + unit},
+                          "SAMPLES", kHeadings[static_cast<std::size_t>(by)]);
     const std::vector<profile::Line> all = profile::lines(profile, by);
-    for (const profile::Line &line : all) {
-        if (most-- == 0) {
-            text += fmt::format("and {} more\n", all.size() - static_cast<std::size_t>(&line - all.data()));
-            break;
-        }
-        text += fmt::format("{:>12}{:>12}{:>12}{:>12}{:>12}{:>9}  {}\n", kb(line.all.came), kb(line.all.went),
-                            kb(line.all.net()), profile::resident_text(line.all, kb(line.all.resident), utf8),
-                            kb(line.self.came), line.all.samples, core::printable(line.name, utf8));
+    const std::size_t shown = std::min(most, all.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+        const profile::Flow &flow = all[i].all;
+        text += line({column(flow.came), column(flow.went), column(flow.net()),
+                      profile::resident_text(flow, column(flow.resident), style.utf8), column(all[i].self.came)},
+                     fmt::to_string(flow.samples), core::printable(all[i].name, style.utf8));
     }
-    return text;
+    return shown < all.size() ? text + fmt::format("and {} more\n", all.size() - shown) : text;
 }
 
 /// One row at a time: a document of all takes many times the memory of its text.

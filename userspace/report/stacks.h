@@ -9,6 +9,7 @@
 #include "profile/lines.h"
 #include "profile/profile.h"
 
+#include "report/report.h"
 namespace rsslag::report {
 
 /// The lines of a table, unless all are asked for.
@@ -16,7 +17,7 @@ inline constexpr std::size_t kStackLines = 40;
 
 /// A table of at most `most` lines.
 std::string stacks_text(const profile::Profile &profile, profile::By by, std::size_t most,
-                        const core::PageSize &page_size, bool utf8);
+                        const core::PageSize &page_size, const ReportStyle &style);
 
 /// The keys "sampling" and "stacks" of rsslag.report/2, separated by a comma, without braces.
 std::string stacks_json(const profile::Profile &profile);

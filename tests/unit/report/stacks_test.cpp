@@ -45,21 +45,31 @@ TEST(Stacks, ByModuleAndThread) {
 }
 
 TEST(Stacks, Text) {
-    const std::string text = stacks_text(profile(), profile::By::Function, 1, kPage, true);
+    const std::string text = stacks_text(profile(), profile::By::Function, 1, kPage, {});
     EXPECT_NE(text.find("       1,024           0       1,024         800           0        4  main\n"),
               std::string::npos)
         << text;
     EXPECT_NE(text.find("and 2 more\n"), std::string::npos) << text;
-    EXPECT_NE(stacks_text({}, profile::By::Module, 9, kPage, true).find("the recording has no stacks"),
+    ReportStyle pages;
+    pages.pages = core::as_pages;
+    const std::string in_pages = stacks_text(profile(), profile::By::Function, 1, kPage, pages);
+    EXPECT_NE(in_pages.find("     CAME pages     WENT pages      NET pages RESIDENT pages     SELF pages  SAMPLES"),
+              std::string::npos)
+        << in_pages;
+    EXPECT_NE(
+        in_pages.find("            256              0            256            200              0        4  main\n"),
+        std::string::npos)
+        << in_pages;
+    EXPECT_NE(stacks_text({}, profile::By::Module, 9, kPage, {}).find("the recording has no stacks"),
               std::string::npos);
 }
 
 TEST(Stacks, AreMarkedIfRecordsOfCountersWereLost) {
     profile::Profile all = profile();
-    EXPECT_EQ(stacks_text(all, profile::By::Function, 9, kPage, true).find('~'), std::string::npos);
-    EXPECT_NE(stacks_json(all).find(R"("approximate":false)"), std::string::npos);
+    EXPECT_EQ(stacks_text(all, profile::By::Function, 9, kPage, {}).find('~'), std::string::npos);
+    EXPECT_NE(stacks_of(all).find(R"("approximate":false)"), std::string::npos);
     all.lossy = true;
-    const std::string text = stacks_text(all, profile::By::Function, 9, kPage, true);
+    const std::string text = stacks_text(all, profile::By::Function, 9, kPage, {});
     for (const char *const part : {"records were lost", "~CAME kB", "~WENT kB", "~NET kB", "~SELF kB"})
         EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
     EXPECT_NE(stacks_json(all).find(R"("approximate":true)"), std::string::npos);
@@ -68,19 +78,21 @@ TEST(Stacks, AreMarkedIfRecordsOfCountersWereLost) {
 TEST(Stacks, TextMarksWhatMayBeResident) {
     profile::Profile all = profile();
     all.flows[0].flow.unknown = 6;
-    EXPECT_NE(stacks_text(all, profile::By::Function, 9, kPage, true).find("        ≥800 "), std::string::npos);
-    EXPECT_NE(stacks_text(all, profile::By::Function, 9, kPage, false).find("       >=800 "), std::string::npos);
+    EXPECT_NE(stacks_text(all, profile::By::Function, 9, kPage, {}).find("        ≥800 "), std::string::npos);
+    ReportStyle ascii;
+    ascii.utf8 = false;
+    EXPECT_NE(stacks_text(all, profile::By::Function, 9, kPage, ascii).find("       >=800 "), std::string::npos);
     all.flows[0].flow.unknown = 256;
-    EXPECT_NE(stacks_text(all, profile::By::Function, 9, kPage, true).find("       1,024           –"),
+    EXPECT_NE(stacks_text(all, profile::By::Function, 9, kPage, {}).find("       1,024           –"),
               std::string::npos);
 }
 
 TEST(Stacks, TextShowsHowManyAreWhole) {
     profile::Profile all = profile();
-    EXPECT_EQ(stacks_text(all, profile::By::Function, 9, kPage, true).find("whole"), std::string::npos);
+    EXPECT_EQ(stacks_text(all, profile::By::Function, 9, kPage, {}).find("whole"), std::string::npos);
     all.stacks.push_back({{1}, core::StackEnd::Cut});
     all.flows.push_back({1, profile::Reason::PageFault, 10, 11, {1, 0, 0, 0, 1}});
-    const auto text = [&all] { return stacks_text(all, profile::By::Function, 9, kPage, true); };
+    const auto text = [&all] { return stacks_text(all, profile::By::Function, 9, kPage, {}); };
     EXPECT_NE(text().find("; 80.0 % of the stacks are whole; "), std::string::npos) << text();
     all.stacks.push_back({{1}, core::StackEnd::NoCopy});
     all.flows.push_back({2, profile::Reason::Exit, 10, 11, {0, 7, 0, 0, 5}});
@@ -113,8 +125,8 @@ TEST(Stacks, ByFunctionOfTheKernel) {
     EXPECT_EQ(by_kernel.at(0).name, "(page_fault)");
     EXPECT_EQ(by_kernel.at(1).name, "zap_pte_range");
     EXPECT_EQ(by_kernel.at(1).all.went, 9);
-    EXPECT_NE(stacks_text(all, profile::By::Kernel, 9, kPage, true).find("  KERNEL FUNCTION\n"), std::string::npos);
-    const auto json = nlohmann::json::parse("{" + stacks_json(all) + "}");
+    EXPECT_NE(stacks_text(all, profile::By::Kernel, 9, kPage, {}).find("  KERNEL FUNCTION\n"), std::string::npos);
+    const auto json = nlohmann::json::parse("{" + stacks_of(all) + "}");
     EXPECT_EQ(json["stacks"][1]["kernel"][0]["function"], "zap_pte_range");
     EXPECT_EQ(json["stacks"][1]["kernel"][0]["module"], "[kernel]");
     EXPECT_EQ(json["stacks"][0]["kernel"], nlohmann::json::array());
