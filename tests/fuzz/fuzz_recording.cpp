@@ -100,7 +100,7 @@ void require_stacks(const report::Report &report) {
 
 void require_report(const report::Report &report, const core::Summary &summary) {
     require_stacks(report);
-    require_json(report::report_json(report));
+    require_json(text_of([&report](const exporters::Write &write) { return report::report_json(report, write); }));
     require_harmless(report::report_text(report, {}));
     require_xml(report::report_svg(report));
     const report::Report other = report::report_of(summary, true);

@@ -84,7 +84,7 @@ core::Result<std::vector<Picture>> open_pictures(const ReportOptions &options) {
     return pictures;
 }
 
-/// Nothing is printed before the report is complete. So a signal may end rsslag at any time until then.
+/// Nothing is printed before all recordings are read. So a signal may end rsslag at any time until then.
 void end_at_stop(const ClaimOptions &claims) {
     if (claims.claims.empty()) return terminal::end_at_stop("", kDone);
     terminal::end_at_stop(terminal::error_text("no condition was checked: a signal stopped rsslag"), kDoesNotHold);
@@ -92,14 +92,20 @@ void end_at_stop(const ClaimOptions &claims) {
 
 std::string text_of(const ReportOptions &options, const Report &report, const std::optional<Report> &other,
                     const report::ReportStyle &style) {
-    if (options.stacks && !options.json)
+    if (options.stacks)
         return report::stacks_text(report.stacks, profile::by_of(options.by),
                                    options.all ? SIZE_MAX : report::kStackLines, report.facts.machine.page_size, style);
     return other ? diff_text(*other, report, style) : report_text(report, style);
 }
 
-int show(const ReportOptions &options, const Report &report, const std::string &text) {
-    const int written = print(text);
+Status show(const ReportOptions &options, const Report &report, const std::optional<Report> &other,
+            const report::ReportStyle &style) {
+    const auto print = [](std::string_view text) { return terminal::print(text); };
+    if (!options.json) return print(text_of(options, report, other, style));
+    return other ? print(diff_json(*other, report)) : report_json(report, print);
+}
+
+int check(const ReportOptions &options, const Report &report, int written) {
     const int checked = check_claims(report::evaluate(options.claims.claims, report), written);
     if (!options.claims.claims.empty() && report.processes.empty() && checked == kDone)
         return no_process(report.ending, "the recording contains no process");
@@ -130,12 +136,12 @@ int report(ReportOptions &options, const documents::TextStyle &text, FileBudget 
     for (Picture &picture : *pictures)
         if (const Status drawn = picture.file.write(picture.draw(**report, *other ? &**other : nullptr)); !drawn)
             return fail(drawn.error());
-    const std::string shown = text_of(options, **report, *other, style);
+    const system::StopSignals stop;  // from here on a signal only ends the wait for a reader
+    const Status shown = show(options, **report, *other, style);
     budget.done();
     for (Picture &picture : *pictures)
         if (const Status placed = picture.file.commit(); !placed) return fail(placed.error());
-    const system::StopSignals stop;  // from here on a signal only ends the wait for a reader
-    return show(options, **report, shown);
+    return check(options, **report, shown ? kDone : fail(shown.error()));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "core/sentence.h"
 #include "exporters/growth.h"
 #include "exporters/row.h"
+#include "exporters/sink.h"
 #include "profile/profile.h"
 
 namespace rsslag::report {
@@ -145,8 +146,9 @@ struct Report {
     std::uint64_t row_count() const;
 };
 
-/// rsslag.report/2, see docs/schema/report.schema.json: one line with a newline.
-std::string report_json(const Report &report);
+/// rsslag.report/2, see docs/schema/report.schema.json: one line with a newline, written in pieces. Returns the first
+/// error of `write`.
+core::Status report_json(const Report &report, const exporters::Write &write);
 
 /// Options of text output.
 struct ReportStyle {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "core/json.h"
 #include "core/text.h"
 #include "exporters/facts_json.h"
+#include "exporters/pieces.h"
 #include "report/report.h"
 #include "report_parts.h"
 #include "stacks.h"
@@ -163,7 +166,8 @@ ordered_json residual(const ResidualStatistics &residual) {
             {"walks", residual.walks}};
 }
 
-ordered_json process(const ReportProcess &process, const profile::Profile &stacks) {
+/// Without its images.
+ordered_json process_json(const ReportProcess &process) {
     ordered_json object = ordered_json::object();
     // When it grows, an ordered_map copies its values, which include the arrays of all threads.
     constexpr std::size_t kMostKeys = 64;
@@ -201,8 +205,16 @@ ordered_json process(const ReportProcess &process, const profile::Profile &stack
     object["lag"] = array_of(process.points, point);
     object["growth"] = array_of(
         process.growth, [&process](const Growth &growth) { return growth_range(growth, process.extremes.lossy); });
-    object["images"] = array_of(process.images, [&stacks](const auto &each) { return image(each, stacks); });
     return object;
+}
+
+/// One image at a time: a process may have run thousands of programs.
+void put_process(exporters::Pieces &out, const ReportProcess &process, const profile::Profile &stacks) {
+    std::string text = process_json(process).dump();
+    text.pop_back();
+    out.put(text + ",\"images\":[");
+    out.put_list(process.images, [&stacks](const auto &each) { return image(each, stacks).dump(); });
+    out.put("]}");
 }
 
 ordered_json missing(const exporters::MissingPart &missing) {
@@ -227,7 +239,7 @@ ordered_json side(const Report &report) {
 
 }  // namespace
 
-std::string report_json(const Report &report) {
+core::Status report_json(const Report &report, const exporters::Write &write) {
     const exporters::Ending &ending = report.ending;
     ordered_json object;
     object["schema"] = "rsslag.report/2";
@@ -258,15 +270,19 @@ std::string report_json(const Report &report) {
     object["names"] = report.names;
     object["processes_left_out"] = {{"processes", report.left_out_processes},
                                     {"verdicts", verdict_counts<ordered_json>(report.left_out_verdicts)}};
-    // One process at a time: a document of all takes many times the memory of its text.
+    exporters::Pieces out(write);
     std::string text = object.dump();
-    text.back() = ',';
-    text += "\"processes\":[";
+    text.pop_back();
+    out.put(text + ",\"processes\":[");
+    bool first = true;
     for (const ReportProcess &each : report.processes) {
-        if (text.back() == '}') text += ',';
-        text += process(each, report.stacks).dump();
+        if (!std::exchange(first, false)) out.put(",");
+        put_process(out, each, report.stacks);
     }
-    return text + "]," + stacks_json(report.stacks) + "}\n";
+    out.put("],");
+    put_stacks_json(out, report.stacks);
+    out.put("}\n");
+    return out.end();
 }
 
 std::string diff_json(const Report &before, const Report &after) {
@@ -274,6 +290,7 @@ std::string diff_json(const Report &before, const Report &after) {
     ordered_json change = ordered_json::object();
     const auto was = figures(before);
     const auto is = figures(after);
+    const bool same_pages = before.facts.machine.page_size.bytes == after.facts.machine.page_size.bytes;
     for (std::size_t i = 0; i < was.size(); ++i) {
         const bool comparable = same_pages || is[i].unit != Figure::Unit::Size;
         const bool known = comparable && was[i].value && is[i].value && was[i].exact() && is[i].exact();
@@ -284,4 +301,3 @@ std::string diff_json(const Report &before, const Report &after) {
 }
 
 }  // namespace rsslag::report
-    const bool same_pages = before.facts.machine.page_size.bytes == after.facts.machine.page_size.bytes;

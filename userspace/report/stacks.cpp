@@ -122,24 +122,20 @@ std::string stacks_text(const Profile &profile, profile::By by, std::size_t most
     return shown < all.size() ? text + fmt::format("and {} more\n", all.size() - shown) : text;
 }
 
-/// One row at a time: a document of all takes many times the memory of its text.
-std::string stacks_json(const Profile &profile) {
-    if (profile.period == 0) return R"("sampling":null,"stacks":null)";
+void put_stacks_json(exporters::Pieces &out, const Profile &profile) {
+    if (profile.period == 0) return out.put(R"("sampling":null,"stacks":null)");
     const ordered_json sampling{{"period", profile.period},
                                 {"samples", profile.samples},
                                 {"lost", profile.lost},
                                 {"approximate", profile.lossy},
                                 {"unmatched", profile.unmatched}};
-    std::string text = fmt::format(R"("sampling":{},"stacks":[)", sampling.dump());
-    const auto put = [&text](const ordered_json &row) {
-        if (text.back() == '}') text += ',';
-        text += row.dump();
-    };
-    for (const StackSum &sum : profile::by_stack(profile))
-        put(row_json(sum, &profile.stacks[sum.stack], profile));
+    out.put(fmt::format(R"("sampling":{},"stacks":[)", sampling.dump()));
+    const std::vector<StackSum> sums = profile::by_stack(profile);
+    out.put_list(sums,
+                 [&profile](const StackSum &sum) { return row_json(sum, &profile.stacks[sum.stack], profile).dump(); });
     if (const StackSum rest = profile::unexplained(profile); rest.flow.size() > 0)
-        put(row_json(rest, nullptr, profile));
-    return text + ']';
+        out.put((sums.empty() ? "" : ",") + row_json(rest, nullptr, profile).dump());
+    out.put("]");
 }
 
 }  // namespace rsslag::report

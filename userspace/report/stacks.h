@@ -6,10 +6,11 @@
 #include <string>
 
 #include "core/units.h"
+#include "exporters/pieces.h"
 #include "profile/lines.h"
 #include "profile/profile.h"
-
 #include "report/report.h"
+
 namespace rsslag::report {
 
 /// The lines of a table, unless all are asked for.
@@ -19,7 +20,7 @@ inline constexpr std::size_t kStackLines = 40;
 std::string stacks_text(const profile::Profile &profile, profile::By by, std::size_t most,
                         const core::PageSize &page_size, const ReportStyle &style);
 
-/// The keys "sampling" and "stacks" of rsslag.report/2, separated by a comma, without braces.
-std::string stacks_json(const profile::Profile &profile);
+/// Puts the keys "sampling" and "stacks" of rsslag.report/2, separated by a comma, without braces.
+void put_stacks_json(exporters::Pieces &out, const profile::Profile &profile);
 
 }  // namespace rsslag::report

@@ -24,6 +24,12 @@ Report report_of(const exporters::test::Recorded &all) {
     return builder.take();
 }
 
+std::string json_text(const Report &report) {
+    std::string all;
+    EXPECT_TRUE(report_json(report, [&all](std::string_view text) { return all += text, core::success(); }));
+    return all;
+}
+
 exporters::test::Recorded with_rows(std::vector<exporters::Row> rows) {
     exporters::test::Recorded all;
     all.head = exporters::test::facts();
@@ -47,6 +53,30 @@ TEST(Report, CountsRecordsAndRowsApart) {
     EXPECT_EQ(report.rows.at("flush"), 1U);
     EXPECT_EQ(report.rows.at("thread_start"), 1U);
     EXPECT_EQ(report.rows.count("unknown"), 0U);
+}
+
+/// A process that has run very many programs, and an output that fails.
+TEST(Report, IsWrittenInPieces) {
+    Report report = report_of(recorded());
+    ASSERT_FALSE(report.processes.empty());
+    exporters::ImageGrowth image;
+    image.comm = "program";
+    report.processes.front().images.assign(5'000, image);
+    std::size_t largest = 0;
+    std::string all;
+    EXPECT_TRUE(report_json(report, [&](std::string_view text) {
+        largest = std::max(largest, text.size());
+        all += text;
+        return core::success();
+    }));
+    EXPECT_LT(largest, 2 * exporters::kFullBuffer);
+    EXPECT_EQ(ordered_json::parse(all).at("processes").at(0).at("images").size(), 5'000U);
+    int calls = 0;
+    EXPECT_FALSE(report_json(report, [&calls](std::string_view) {
+        ++calls;
+        return core::Status(core::Error{core::Kind::Io, "cannot write", 28, ""});
+    }));
+    EXPECT_EQ(calls, 1);
 }
 
 TEST(Report, NamesThePeakLag) {
@@ -129,7 +159,7 @@ TEST(Report, SaysAfterALossThatItMayHaveBeenMore) {
     EXPECT_TRUE(report.peak_lag->approximate);
     EXPECT_NE(report_text(report, {}).find("peak lag ~400 kB at 2.000 s"), std::string::npos);
     EXPECT_NE(report_text(report, {}).find("at least 800 kB"), std::string::npos);
-    const auto json = ordered_json::parse(report_json(report));
+    const auto json = ordered_json::parse(json_text(report));
     EXPECT_EQ(json.at("peak_lag").at("approximate"), true);
     EXPECT_EQ(json.at("processes").at(0).at("peak").at("lossy"), true);
     EXPECT_NE(report_svg(report).find("peak lag ~400 kB"), std::string::npos);
@@ -188,7 +218,7 @@ TEST(Report, KnowsNoPeakOfWhatWasCachedInCountsMode) {
         std::string::npos)
         << "the process whose sums hide changes may have had a larger lag: " << text;
     EXPECT_EQ(text.find("records were lost"), std::string::npos);
-    const auto json = ordered_json::parse(report_json(report));
+    const auto json = ordered_json::parse(json_text(report));
     EXPECT_EQ(json.at("peak_lag").at("approximate"), true);
     EXPECT_EQ(json.at("processes").at(0).at("extremes_approximate"), true);
     EXPECT_EQ(json.at("processes").at(1).at("extremes_approximate"), false);
@@ -336,7 +366,7 @@ TEST(Report, FoldsVeryManyTasksOfOtherProcessesThatHaveEnded) {
     EXPECT_EQ(text.find("after the threads' ends"), std::string::npos) << text;
     const std::string html = report_html(report);
     EXPECT_NE(html.find("more tasks of other processes</td>"), std::string::npos);
-    const auto json = ordered_json::parse(report_json(report)).at("processes").at(0);
+    const auto json = ordered_json::parse(json_text(report)).at("processes").at(0);
     EXPECT_EQ(json.at("ended_others").at("tasks"), process.sum.ended_others.threads);
 }
 
@@ -352,7 +382,7 @@ TEST(Report, CountsTheFlushesOfTheTeardownOnlyThere) {
     EXPECT_EQ(rest.flushes, 2U);
     const std::string text = report_text(report, {});
     EXPECT_NE(text.find("7         24            -  removed at its end"), std::string::npos) << text;
-    const auto json = ordered_json::parse(report_json(report)).at("processes").at(0);
+    const auto json = ordered_json::parse(json_text(report)).at("processes").at(0);
     EXPECT_EQ(json.at("teardown").at("flushes"), 24);
     EXPECT_EQ(json.at("exited").at("flushes"), 26) << "the teardown is part of it";
 }
@@ -463,7 +493,7 @@ TEST(Report, WithoutAReadingHasNoPeak) {
     const Report report = report_of(with_rows({exporters::test::update(1, 10, 10, core::Member::Anon, 1)}));
     EXPECT_FALSE(report.peak_lag);
     EXPECT_TRUE(report.processes.empty());
-    EXPECT_EQ(ordered_json::parse(report_json(report)).at("peak_lag"), nullptr);
+    EXPECT_EQ(ordered_json::parse(json_text(report)).at("peak_lag"), nullptr);
     EXPECT_NE(report_text(report, {}).find("not known"), std::string::npos);
 }
 
@@ -505,7 +535,7 @@ TEST(ReportJson, HasTheKeysOfItsSchema) {
         exporters::test::Recorded all = recorded(scheme);
         all.ending.complete = false;
         all.ending.missing = {{"chunk 3 is damaged", 1, 2, 17}, {"the end was never written", 2, 3, std::nullopt}};
-        const ordered_json document = ordered_json::parse(report_json(report_of(all)));
+        const ordered_json document = ordered_json::parse(json_text(report_of(all)));
         expect_keys(document, schema("report"), schema("report"), "");
         EXPECT_EQ(document.at("missing").at(0).at("records"), 17);
         EXPECT_EQ(document.at("missing").at(1).at("records"), nullptr);
@@ -545,7 +575,7 @@ TEST(Report, KeepsTheLargestOfManyProcessesThatHaveEnded) {
             EXPECT_EQ(figure.value, kMost);
         }
     }
-    const ordered_json document = ordered_json::parse(report_json(report));
+    const ordered_json document = ordered_json::parse(json_text(report));
     EXPECT_EQ(document.at("processes").size(), kMostEndedProcesses + 1);
     EXPECT_EQ(document.at("processes_left_out").at("processes"), kMany - kMostEndedProcesses);
     EXPECT_NE(report_text(report, {}).find("3,000 more processes ended"), std::string::npos);
@@ -713,6 +743,11 @@ TEST(ReportText, ADifferenceOfRangesIsNotKnown) {
     EXPECT_EQ(json.at("before").at("approximate"), ordered_json::array({"peak_rss"}));
     EXPECT_EQ(json.at("after").at("approximate"), ordered_json::array({"peak_rss"}));
     EXPECT_EQ(ordered_json::parse(diff_json(peak(302, 302), peak(265, 265))).at("change").at("peak_rss"), -37);
+    Report large_pages = peak(265, 265);
+    large_pages.facts.machine.page_size = {65'536};
+    const auto changes = ordered_json::parse(diff_json(peak(302, 302), large_pages)).at("change");
+    EXPECT_EQ(changes.at("peak_rss"), nullptr) << "pages of another size";
+    EXPECT_EQ(changes.at("lost"), 0);
 }
 
 TEST(ReportSvg, CountsTheProcessesThatItDoesNotDraw) {
@@ -741,8 +776,3 @@ TEST(ReportSvg, EscapesNamesAndDrawsEachLine) {
 
 }  // namespace
 }  // namespace rsslag::report
-    Report large_pages = peak(265, 265);
-    large_pages.facts.machine.page_size = {65'536};
-    const auto changes = ordered_json::parse(diff_json(peak(302, 302), large_pages)).at("change");
-    EXPECT_EQ(changes.at("peak_rss"), nullptr) << "pages of another size";
-    EXPECT_EQ(changes.at("lost"), 0);

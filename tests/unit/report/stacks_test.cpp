@@ -26,6 +26,15 @@ profile::Profile profile() {
     return all;
 }
 
+std::string stacks_of(const profile::Profile &profile) {
+    std::string all;
+    const exporters::Write write = [&all](std::string_view text) { return all += text, core::success(); };
+    exporters::Pieces out(write);
+    put_stacks_json(out, profile);
+    EXPECT_TRUE(out.end());
+    return all;
+}
+
 TEST(Stacks, RecursionCountsOnce) {
     const std::vector<profile::Line> all = profile::lines(profile(), profile::By::Function);
     ASSERT_EQ(all.size(), 3U);
@@ -72,7 +81,7 @@ TEST(Stacks, AreMarkedIfRecordsOfCountersWereLost) {
     const std::string text = stacks_text(all, profile::By::Function, 9, kPage, {});
     for (const char *const part : {"records were lost", "~CAME kB", "~WENT kB", "~NET kB", "~SELF kB"})
         EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
-    EXPECT_NE(stacks_json(all).find(R"("approximate":true)"), std::string::npos);
+    EXPECT_NE(stacks_of(all).find(R"("approximate":true)"), std::string::npos);
 }
 
 TEST(Stacks, TextMarksWhatMayBeResident) {
@@ -109,7 +118,7 @@ TEST(Stacks, ByReason) {
     EXPECT_EQ(by_reason.at(0).name, "page_fault");
     EXPECT_EQ(by_reason.at(1).name, "munmap");
     EXPECT_EQ(by_reason.at(1).self.went, 9);
-    const auto json = nlohmann::json::parse("{" + stacks_json(all) + "}");
+    const auto json = nlohmann::json::parse("{" + stacks_of(all) + "}");
     EXPECT_EQ(json["stacks"][1]["reason"], "munmap");
     Report report;
     report.stacks = all;
@@ -133,7 +142,7 @@ TEST(Stacks, ByFunctionOfTheKernel) {
 }
 
 TEST(Stacks, Json) {
-    const auto json = nlohmann::json::parse("{" + stacks_json(profile()) + "}");
+    const auto json = nlohmann::json::parse("{" + stacks_of(profile()) + "}");
     EXPECT_EQ(json["sampling"]["period"], 64);
     const auto &stack = json["stacks"][0];
     EXPECT_EQ(stack["came"], 256);
@@ -147,7 +156,7 @@ TEST(Stacks, Json) {
     EXPECT_EQ(stack["frames"][2]["line"], nullptr);
     profile::Profile with_source = profile();
     with_source.frames[0] = {"touch<int>", "/bin/x", {}, 1, "x.cpp", 7, true};
-    const auto inlined = nlohmann::json::parse("{" + stacks_json(with_source) + "}")["stacks"][0]["frames"][0];
+    const auto inlined = nlohmann::json::parse("{" + stacks_of(with_source) + "}")["stacks"][0]["frames"][0];
     EXPECT_EQ(inlined["file"], "x.cpp");
     EXPECT_EQ(inlined["line"], 7);
     EXPECT_EQ(inlined["inlined"], true);
@@ -155,10 +164,10 @@ TEST(Stacks, Json) {
     EXPECT_EQ(json["stacks"][1]["net"], -3);
     profile::Profile unknown = profile();
     unknown.flows[0].flow.unknown = 1;
-    const auto unknown_json = nlohmann::json::parse("{" + stacks_json(unknown) + "}");
+    const auto unknown_json = nlohmann::json::parse("{" + stacks_of(unknown) + "}");
     EXPECT_EQ(unknown_json["stacks"][0]["resident"], nullptr);
     EXPECT_EQ(unknown_json["stacks"][0]["resident_min"], 200);
-    EXPECT_EQ(nlohmann::json::parse("{" + stacks_json({}) + "}")["stacks"], nullptr);
+    EXPECT_EQ(nlohmann::json::parse("{" + stacks_of({}) + "}")["stacks"], nullptr);
 }
 
 TEST(FlameSvg, BoxesHaveTheSharesOfTheirStacks) {
