@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
 #include <utility>
+#include <vector>
 
 #include "core/extreme_text.h"
 #include "core/shared_memory.h"
@@ -263,6 +265,28 @@ std::string image_text(const exporters::ImageGrowth &image, const profile::Profi
     return text;
 }
 
+/// Of the programs that the process has run, those that grew or shrank most, in order.
+std::string images_text(const ReportProcess &process, const profile::Profile &stacks, const Amounts &amount) {
+    const std::size_t most = amount.style().threads;
+    std::vector<const exporters::ImageGrowth *> shown;
+    for (const exporters::ImageGrowth &image : process.images)
+        shown.push_back(&image);
+    const std::size_t all = shown.size();
+    if (all > most) {
+        std::stable_sort(shown.begin(), shown.end(),
+                         [](const auto *a, const auto *b) { return std::abs(a->grew().n) > std::abs(b->grew().n); });
+        shown.resize(most);
+        std::sort(shown.begin(), shown.end());
+    }
+    std::string text;
+    for (const exporters::ImageGrowth *const image : shown)
+        text += image_text(*image, stacks, amount);
+    if (all > most)
+        text += fmt::format("  and {} more program{}, none of which grew by more; --all shows {}\n", count(all - most),
+                            all - most == 1 ? "" : "s", all - most == 1 ? "it" : "them");
+    return text;
+}
+
 /// Extremes other than the peak: the least rss, and most, least and most cached of each member, at any instant.
 std::string extremes_text(const core::Extremes &extremes, const Amounts &amount) {
     const auto rss = marked(extremes.lossy, amount);
@@ -292,9 +316,7 @@ std::string one(const ReportProcess &process, const Report &report, const Amount
     text += text_charts(process.course, report.ending.duration_ns, amount.style(), report.facts.machine.page_size);
     text += threads(process, amount);
     if (!report.names) return text + growth_text(process, amount);
-    for (const exporters::ImageGrowth &image : process.images)
-        text += image_text(image, report.stacks, amount);
-    return text;
+    return text + images_text(process, report.stacks, amount);
 }
 
 /// With a mark if it is not exact: `>=` for a lower bound, `~` for an approximate value. A range has both ends.
