@@ -382,6 +382,16 @@ class Report(Recorded):
         self.assertTrue({'exact', 'reported', 'cached'} <= drawn, drawn)
         assert_one_error_line(self, rsslag('report', '--svg', path, self.file), 2)
         self.assertEqual(rsslag('report', '--force', '--svg', path, self.file).status, 0)
+        for other in (path, os.path.join(self.directory, '.', 'lag.svg')):
+            twice = rsslag('report', '--force', '--svg', path, '--html', other, self.file)
+            assert_one_error_line(self, twice, 2)
+            self.assertIn('named twice', twice.err)
+        self.assertEqual(os.listdir(self.directory).count('lag.svg'), 1)
+        older = os.path.join(self.directory, 'older')
+        shutil.copy(self.file, older)
+        ran = rsslag('report', '--force', '--diff', older, '--flame', older, self.file)
+        assert_one_error_line(self, ran, 2)
+        self.assertIn('the recording itself', ran.err)
 
     def test_difference(self):
         ran = rsslag('report', '--json', '--diff', self.file, self.file)

@@ -71,7 +71,7 @@ int export_rows(const ExportOptions &options, FileBudget &budget) {
     if (const Status wrong = check(options); !wrong) return fail(wrong.error());
     std::optional<exporters::OutputFile> file;
     if (options.output) {
-        auto opened = exporters::OutputFile::open(*options.output, options.force, options.file);
+        auto opened = exporters::OutputFile::open(*options.output, options.force, {options.file});
         if (!opened) return fail(opened.error());
         file.emplace(std::move(*opened));
         if (options.format == "sqlite" && file->path().empty())

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -69,6 +72,9 @@ struct Picture {
 
 core::Result<std::vector<Picture>> open_pictures(const ReportOptions &options) {
     std::vector<Picture> pictures;
+    std::vector<std::string> inputs{options.file};
+    if (options.other) inputs.push_back(*options.other);
+    std::set<std::filesystem::path> names;
     using Draw = decltype(Picture::draw);
     const Draw svg = [](const Report &report, const Report * /*older*/) { return report_svg(report); };
     const Draw html = [](const Report &report, const Report * /*older*/) { return report_html(report); };
@@ -76,8 +82,12 @@ core::Result<std::vector<Picture>> open_pictures(const ReportOptions &options) {
     for (const auto &[name, draw] :
          {std::pair(&options.svg, svg), std::pair(&options.html, html), std::pair(&options.flame, flame)}) {
         if (!*name) continue;
-        auto opened = exporters::OutputFile::open(**name, options.force, options.file);
+        auto opened = exporters::OutputFile::open(**name, options.force, inputs);
         if (!opened) return opened.error();
+        std::error_code err;
+        if (!opened->path().empty() && !names.insert(std::filesystem::weakly_canonical(**name, err)).second)
+            return Error{Kind::BadInput, core::printable(**name) + " is named twice", 0,
+                         "use a file for each of --svg, --html and --flame"};
         if (!opened->path().empty()) terminal::remove_at_death(opened->path());
         pictures.push_back({std::move(*opened), draw});
     }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -38,10 +39,9 @@ Error OutputFile::failed(const char *what) const {
     return {Kind::Io, fmt::format("cannot {} {}: {}", what, core::printable(path_), std::strerror(errno)), errno, ""};
 }
 
-core::Result<OutputFile> OutputFile::open(const std::string &path, bool force, const std::string &input) {
+core::Result<OutputFile> OutputFile::open(const std::string &path, bool force, const std::vector<std::string> &inputs) {
     if (path.empty()) return bad("''", "is not a file name", "");
     struct stat there {};
-    struct stat in {};
     const bool exists = stat(path.c_str(), &there) == 0;
     if (exists && S_ISDIR(there.st_mode)) return bad(path, "is a directory", "name a file in it");
     if (exists && !S_ISREG(there.st_mode)) {
@@ -50,8 +50,11 @@ core::Result<OutputFile> OutputFile::open(const std::string &path, bool force, c
         if (!file.fd_.open()) return file.failed("open");
         return file;
     }
-    if (exists && !input.empty() && stat(input.c_str(), &in) == 0 && in.st_dev == there.st_dev &&
-        in.st_ino == there.st_ino)
+    const auto is_there = [&there](const std::string &input) {
+        struct stat in {};
+        return stat(input.c_str(), &in) == 0 && in.st_dev == there.st_dev && in.st_ino == there.st_ino;
+    };
+    if (exists && std::any_of(inputs.begin(), inputs.end(), is_there))
         return bad(path, "is the recording itself", "name another file");
     if (exists && !force) return bad(path, "already exists", "name another file or use --force");
     OutputFile file(exists ? resolved(path) : path, force);

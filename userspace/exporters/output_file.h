@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/fd.h"
 #include "core/result.h"
@@ -16,9 +17,10 @@ std::string resolved(const std::string &path);
 /// is 0600. An existing file that is not regular (/dev/null, a pipe) is written directly.
 class OutputFile {
   public:
-    /// Kind::BadInput: the file exists and `force` is not set, is the same as `input`, or is a directory. Kind::Io: a
+    /// Kind::BadInput: the file exists and `force` is not set, is one of `inputs`, or is a directory. Kind::Io: a
     /// system call failed.
-    static core::Result<OutputFile> open(const std::string &path, bool force, const std::string &input = "");
+    static core::Result<OutputFile> open(const std::string &path, bool force,
+                                         const std::vector<std::string> &inputs = {});
 
     OutputFile(OutputFile &&other) noexcept;
     OutputFile &operator=(OutputFile &&) = delete;

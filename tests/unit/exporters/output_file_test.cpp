@@ -35,8 +35,8 @@ class OutputFileTest : public testing::Test {
     }
     void make(const std::string &name) const { std::ofstream(at(name)) << "old"; }
 
-    static core::Error refused(const std::string &path, bool force, const std::string &input = "") {
-        const auto file = OutputFile::open(path, force, input);
+    static core::Error refused(const std::string &path, bool force, const std::vector<std::string> &inputs = {}) {
+        const auto file = OutputFile::open(path, force, inputs);
         EXPECT_FALSE(file.ok()) << path;
         return file.ok() ? core::Error{} : file.error();
     }
@@ -83,8 +83,8 @@ TEST_F(OutputFileTest, RefusesWhatIsThere) {
 TEST_F(OutputFileTest, RefusesItsOwnInputEvenByForce) {
     make("in");
     fs::create_symlink(at("in"), at("link"));
-    EXPECT_EQ(refused(at("in"), true, at("in")).kind, core::Kind::BadInput);
-    EXPECT_EQ(refused(at("link"), true, at("in")).kind, core::Kind::BadInput);
+    EXPECT_EQ(refused(at("in"), true, {at("other"), at("in")}).kind, core::Kind::BadInput);
+    EXPECT_EQ(refused(at("link"), true, {at("other"), at("in")}).kind, core::Kind::BadInput);
     EXPECT_EQ(text("in"), "old");
 }
 
