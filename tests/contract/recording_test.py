@@ -106,6 +106,17 @@ class Record(Directory):
         self.assertNotEqual(ran.status, 0)
         self.assertEqual(os.listdir(self.directory), [])
 
+    def test_a_command_that_is_not_found_leaves_what_there_was(self):
+        ran = self.record('--', './no such command')
+        self.assertEqual((ran.status, os.listdir(self.directory)), (127, []), ran)
+        self.assertEqual(self.record('--', 'true').status, 0)
+        with open(self.file, 'rb') as file:
+            before = file.read()
+        ran = self.record('--force', '--', './no such command')
+        self.assertEqual((ran.status, os.listdir(self.directory)), (127, [os.path.basename(self.file)]), ran)
+        with open(self.file, 'rb') as file:
+            self.assertEqual(file.read(), before)
+
     @needs_root
     def test_a_full_disk_ends_it_with_1_and_takes_nothing(self):
         self.file = os.path.join(contract.small_disk(self, self.directory, '128k'), 'trace.rsslag')

@@ -152,7 +152,7 @@ int Files::write(std::string_view bytes) {
     make_room(bytes.size());
     std::string_view left = bytes;
     int err = core::write_all(fd_.get(), left);
-    if (err == 0 && !temporary_.empty()) err = take_place();
+    if (err == 0 && !temporary_.empty() && !held_) err = take_place();
     if (err != 0) {
         if (!temporary_.empty()) remove();
         [[maybe_unused]] const int cut = ftruncate(fd_.get(), static_cast<off_t>(written_));
@@ -160,6 +160,11 @@ int Files::write(std::string_view bytes) {
     }
     written_ += bytes.size();
     return 0;
+}
+
+int Files::keep() {
+    held_ = false;
+    return temporary_.empty() || written_ == 0 ? 0 : take_place();
 }
 
 int Files::take_place() {

@@ -20,13 +20,15 @@ std::string segment_name(const std::string &path, std::uint64_t number);
 
 class Files {
   public:
-    /// Creates FILE; with Options::force the first write() replaces FILE. Kind::BadInput: a file with this name, or
-    /// with the name of a segment, exists, or FILE cannot be created.
+    /// Creates FILE; with Options::force the first write() replaces FILE, with Options::hold keep() does.
+    /// Kind::BadInput: a file with this name, or with the name of a segment, exists, or FILE cannot be created.
     static core::Result<Files> create(const std::string &path, const Writer::Options &options);
     /// Writes all of `bytes` or nothing, and deletes the oldest segments if necessary. write(), sync(), end()
     /// and next() return 0 or an errno.
     int write(std::string_view bytes);
     int sync() const;
+    /// Replaces FILE, if it is to be replaced and has not been. Returns 0 or an errno.
+    int keep();
     /// Syncs and closes FILE.
     int end();
     /// After end(): renames FILE to its segment name and creates FILE again. An existing file of that name is an error
@@ -59,6 +61,7 @@ class Files {
     std::string path_;
     std::string temporary_;  ///< the name of the file until it replaces FILE; empty: it is FILE
     Writer::Options options_;
+    bool held_ = options_.hold;  ///< until keep()
     core::Fd fd_;
     Made made_;
     std::uint64_t written_ = 0;

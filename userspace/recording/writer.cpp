@@ -98,6 +98,7 @@ struct Writer::State {
     std::optional<PeakLag> peak;
     bool stop = false;
     bool began = false;
+    bool held = options.hold;       ///< until keep()
     std::uint64_t given_bytes = 0;  ///< queued since the last header
     Clock::time_point given_since;
     double packed = 1.0 / 16;  ///< bytes of file per queued byte: an estimate until the first write
@@ -160,6 +161,14 @@ void Writer::begin(Header header) {
         state.begin(header);
         state.run();
     });
+}
+
+void Writer::keep() {
+    {
+        const std::lock_guard lock(state_->mutex);
+        state_->held = false;
+    }
+    state_->wake.notify_one();
 }
 
 void Writer::put(event::Event event) {
@@ -336,16 +345,18 @@ void Writer::State::run() {
     for (;;) {
         std::deque<std::variant<event::Event, Header>> some;
         std::optional<Files> made;
-        bool last = false;
+        bool last = false, held_yet = false;
         {
             std::unique_lock lock(mutex);
             wake.wait_for(lock, kLook, [this] { return stop || saved || waiting_bytes > waking_bytes; });
             some.swap(waiting);
             waiting_bytes = 0;
             last = stop;
+            held_yet = held;
             made = std::exchange(saved, std::nullopt);
         }
         if (made) move_to(std::move(*made));
+        if (!held_yet && files && err == 0) err = files->keep();
         for (const auto &each : some) {
             if (err != 0) break;
             if (const auto *const event = std::get_if<event::Event>(&each)) {
@@ -355,7 +366,11 @@ void Writer::State::run() {
             }
         }
         if (err == 0) look_at_clocks();
-        if (last && err == 0) end();
+        if (last && held_yet) {
+            files->remove();
+        } else if (last && err == 0) {
+            end();
+        }
         report_progress(last);
         if (last) return;
     }

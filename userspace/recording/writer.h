@@ -28,6 +28,7 @@ class Writer {
   public:
     struct Options {
         bool force = false;  ///< replace an existing regular file
+        bool hold = false;   ///< neither create nor replace FILE for good before keep()
         std::optional<Owner> owner;
         /// Create the file as its owner instead of changing its owner afterwards. Needs no capability if the owner is
         /// the saved user id of this process.
@@ -42,12 +43,14 @@ class Writer {
     static core::Result<Writer> create(const std::string &path, const Options &options);
     /// A recording in memory, which save() may write to a file later. It has no segments.
     static Writer in_memory(Options options);
-    /// Ends the recording. Removes the file if begin() was never called.
+    /// Ends the recording. Removes the file if begin() was never called, or keep() with Options::hold.
     ~Writer();
     Writer(Writer &&) noexcept;
     Writer &operator=(Writer &&) = delete;
 
     void begin(Header header);
+    /// The file stays. To be called once the trace has started, with Options::hold.
+    void keep();
     /// Adds an event. Never waits.
     void put(event::Event event);
     /// Starts the next segment, for all later events. Never waits.

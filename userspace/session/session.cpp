@@ -58,6 +58,7 @@ Status Session::head(bool no_match) {
     facts.no_match = no_match;
     facts.sample_period = options_.samples.period;
     Status written = writer_.head(std::move(facts));
+    if (written && present_ != nullptr) present_->keep();
     show_recording();
     return written;
 }

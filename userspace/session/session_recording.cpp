@@ -76,7 +76,9 @@ Status Session::prepare_recording(const std::vector<std::string> &command) {
     if (!owned) cannot_record_ = owned.error();
     const bool only_saves = saves && options_.format == Format::Progress;
     if (options_.recording.empty() || only_saves) return owned || !saves ? core::success() : owned;
-    auto writer = recording::Writer::create(options_.recording, chosen);
+    recording::Writer::Options held = chosen;
+    held.hold = true;
+    auto writer = recording::Writer::create(options_.recording, held);
     if (!writer) return writer.error();
     recording_.emplace(std::move(*writer));
     file_ = options_.recording;

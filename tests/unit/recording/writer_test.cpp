@@ -99,6 +99,33 @@ TEST_F(WriterTest, RefusesAFileThatIsThereUnlessForced) {
     EXPECT_TRUE(test::read_all(written()).complete);
 }
 
+TEST_F(WriterTest, HoldsBackAFileUntilTheTraceHasStarted) {
+    Writer::Options held;
+    held.hold = true;
+    {
+        auto failed = Writer::create(path_, held);
+        ASSERT_TRUE(failed);
+        failed->begin(test::header());
+    }
+    EXPECT_TRUE(std::filesystem::is_empty(directory_));
+    std::ofstream(path_) << "mine";
+    held.force = true;
+    {
+        auto failed = Writer::create(path_, held);
+        ASSERT_TRUE(failed);
+        failed->begin(test::header());
+        failed->put(event::Records{0, test::storm(0, 10, 1)});
+    }
+    EXPECT_EQ(written(), "mine");
+    auto writer = Writer::create(path_, held);
+    ASSERT_TRUE(writer);
+    writer->begin(test::header());
+    writer->keep();
+    EXPECT_TRUE(writer->finish());
+    EXPECT_TRUE(test::read_all(written()).complete);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_), {}), 1);
+}
+
 TEST_F(WriterTest, RefusesADirectoryAndWhatIsNoFileAlsoWithForce) {
     Writer::Options force;
     force.force = true;
