@@ -116,6 +116,7 @@ struct Together {
 Together together(const Overview &all) {
     Together sum;
     std::unordered_set<std::uint64_t> seen;
+    seen.reserve(all.processes.size());
     for (const auto &[pid, process] : all.processes) {
         if (process.ended) continue;
         const ListFigures &figures = process.figures;

@@ -135,7 +135,7 @@ void LiveState::take_latest(const Tick &tick) {
     Latest &latest = all.latest;
     if (tick.seq != latest.seq && !all.processes.empty()) {
         for (auto &[number, process] : all.processes)
-            if (!process.ended && process.seq != latest.seq) rest_figures(process, latest.t_ns);
+            if (!process.rests && !process.ended && process.seq != latest.seq) rest_figures(process, latest.t_ns);
         all.sums.push_back(sums_of(all));
         if (all.sums.size() > kSamples) all.sums.pop_front();
     }
@@ -216,6 +216,7 @@ void LiveState::take(Tick tick, std::string user, std::string cgroup) {
     process.user = user.empty() ? std::to_string(process.tick.process.uid) : std::move(user);
     if (!process.ended) take_history(process, samples());
     process.figures = list_figures(process, first ? nullptr : &before);
+    process.rests = false;
 }
 
 void LiveScreen::take(CommandOutput output) {

@@ -111,6 +111,7 @@ struct Process {
     std::string user;                  ///< its name, or its number
     std::string cgroup;                ///< empty: not known
     ListFigures figures;
+    bool rests = false;     ///< `figures` will not change before its next tick
     std::uint64_t seq = 0;  ///< Tick::seq of its last tick, of whichever kind
 };
 

@@ -2,6 +2,8 @@
 #include "process_list.h"
 
 #include <algorithm>
+#include <optional>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 
@@ -35,33 +37,54 @@ std::string_view command_bytes(const Process &process) {
     return line.substr(line.substr(0, line.find(' ')).rfind('/') + 1);  // npos + 1 is 0
 }
 
-/// Descending for sizes and rates, ascending for names and numbers.
-bool before(const ListRow &a, const ListRow &b, ListColumn column) {
-    const Process &p = *a.process;
-    const Process &q = *b.process;
+/// What the rows are sorted by, in ascending order: negative for sizes and rates, whose largest comes first. nullopt:
+/// text.
+std::optional<double> key_of(int pid, const Process &process, ListColumn column) {
+    const ListFigures &figures = process.figures;
+    const auto largest_first = [](auto number) { return -static_cast<double>(number); };
     switch (column) {
-        case ListColumn::Exact: return p.figures.exact > q.figures.exact;
-        case ListColumn::Growth: return p.figures.growth.value_or(0) > q.figures.growth.value_or(0);
-        case ListColumn::Peak: return bounds_of(p.tick.extremes).shown() > bounds_of(q.tick.extremes).shown();
-        case ListColumn::Lag: return p.figures.lag.value_or(Pages{}) > q.figures.lag.value_or(Pages{});
-        case ListColumn::Threads: return p.tick.process.threads_count > q.tick.process.threads_count;
-        case ListColumn::Updates: return p.figures.updates.value_or(0) > q.figures.updates.value_or(0);
-        case ListColumn::Verdict: return severity(p.figures.verdict) < severity(q.figures.verdict);
-        case ListColumn::User: return p.user < q.user;
-        case ListColumn::Pid: return a.pid < b.pid;
+        case ListColumn::Exact: return largest_first(figures.exact.n);
+        case ListColumn::Growth: return largest_first(figures.growth.value_or(0));
+        case ListColumn::Peak: return largest_first(bounds_of(process.tick.extremes).shown().n);
+        case ListColumn::Lag: return largest_first(figures.lag.value_or(Pages{}).n);
+        case ListColumn::Threads: return largest_first(process.tick.process.threads_count);
+        case ListColumn::Updates: return largest_first(figures.updates.value_or(0));
+        case ListColumn::Verdict: return severity(figures.verdict);
+        case ListColumn::Pid: return pid;
+        case ListColumn::User:
         case ListColumn::Command: break;
     }
-    return command_bytes(p) < command_bytes(q);
+    return std::nullopt;
+}
+
+/// A row before it has its place. Thousands are sorted for each frame, so it is small and has what it is sorted by.
+struct Unplaced {
+    int pid = 0;
+    const Process *process = nullptr;
+    double key = 0;
+    std::string_view text;
+};
+
+Unplaced unplaced(int pid, const Process &process, ListColumn column) {
+    if (const auto key = key_of(pid, process, column)) return {pid, &process, *key, {}};
+    return {pid, &process, 0, column == ListColumn::User ? process.user : command_bytes(process)};
 }
 
 /// Sorts rows that are in the order of their PIDs.
-void sort_rows(std::vector<ListRow> &rows, const ListChoices &choices) {
-    std::stable_sort(rows.begin(), rows.end(), [&choices](const ListRow &a, const ListRow &b) {
-        return choices.reversed ? before(b, a, choices.sort) : before(a, b, choices.sort);
+std::vector<ListRow> sorted(std::vector<Unplaced> rows, bool reversed) {
+    std::stable_sort(rows.begin(), rows.end(), [reversed](const Unplaced &a, const Unplaced &b) {
+        const auto &[first, second] = reversed ? std::tie(b, a) : std::tie(a, b);
+        return std::tie(first.key, first.text) < std::tie(second.key, second.text);
     });
+    std::vector<ListRow> placed;
+    placed.reserve(rows.size());
+    for (const Unplaced &row : rows)
+        placed.push_back({row.pid, row.process, ""});
+    return placed;
 }
 
 bool matches(const Process &process, const std::string &filter) {
+    if (filter.empty()) return true;
     const ProcessReading &reading = process.tick.process;
     return matches_filter(reading.comm, reading.pid, filter) ||
            matches_filter(command_bytes(process), reading.pid, filter) ||
@@ -155,12 +178,14 @@ void rest_figures(Process &process, std::uint64_t now_ns) {
     set_growth(process.figures, process, now_ns);
     process.figures.updates = 0;
     process.figures.updates_lost = false;
+    process.rests = !process.history.empty() && process.history.back().t_ns + kGrowthNs <= now_ns;
 }
 
 Sample sums_of(const Overview &all) {
     Sample sums;
     sums.t_ns = all.latest.t_ns;
     std::unordered_set<std::uint64_t> seen;
+    seen.reserve(all.processes.size());
     for (const auto &[pid, process] : all.processes) {
         if (process.ended || !seen.insert(process.figures.mm).second) continue;
         sums.flushed += process.figures.flushed;
@@ -173,26 +198,25 @@ Sample sums_of(const Overview &all) {
 
 ListRows list_rows(const LiveState &state) {
     const ListChoices &choices = state.choices;
+    // Ended processes hold nothing any more.
+    const ListColumn of_ended = choices.sort == ListColumn::Exact ? ListColumn::Peak : choices.sort;
     ListRows out;
-    std::vector<ListRow> ended;
+    std::vector<Unplaced> running, ended;
     for (const auto &[pid, process] : state.shown_all().processes) {
         (process.ended ? out.ended : out.total)++;
-        if (matches(process, choices.filter)) (process.ended ? ended : out.rows).push_back({pid, &process, ""});
+        if (!matches(process, choices.filter)) continue;
+        if (!process.ended) running.push_back(unplaced(pid, process, choices.sort));
+        if (process.ended && choices.ended) ended.push_back(unplaced(pid, process, of_ended));
     }
     out.ended += state.shown_all().left_out;
-    out.running = out.rows.size();
-    sort_rows(out.rows, choices);
+    out.running = running.size();
+    out.rows = sorted(std::move(running), choices.reversed);
     if (choices.shape == Shape::Parents) make_tree(out.rows, state.style.utf8);
     if (choices.shape == Shape::Cgroups)
         out.rows = grouped(out.rows, [](const ListRow &row) -> std::string_view { return row.process->cgroup; });
     if (out.ended > 0) out.rows.push_back({});
-    if (choices.ended) {
-        ListChoices of_ended = choices;
-        // They hold nothing any more.
-        if (choices.sort == ListColumn::Exact) of_ended.sort = ListColumn::Peak;
-        sort_rows(ended, of_ended);
-        out.rows.insert(out.rows.end(), std::make_move_iterator(ended.begin()), std::make_move_iterator(ended.end()));
-    }
+    for (ListRow &row : sorted(std::move(ended), choices.reversed))
+        out.rows.push_back(std::move(row));
     const auto selected =
         std::find_if(out.rows.begin(), out.rows.end(), [&](const ListRow &row) { return row.pid == choices.selected; });
     if (selected != out.rows.end()) out.selected = static_cast<std::size_t>(selected - out.rows.begin());
