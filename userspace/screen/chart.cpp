@@ -208,29 +208,21 @@ class Plot {
 
     double units(core::Pages pages) const { return static_cast<double>(chart_.page_size.kb(pages).n) / axis_.unit.kb; }
 
-    /// Rows above the floor, rounded to the nearest.
-    int height(core::Pages pages) const {
-        const double rows = (units(pages) - axis_.low) / axis_.row();
-        return static_cast<int>(std::lround(std::clamp(rows, 0.0, static_cast<double>(rows_))));
+    /// Above the floor, in rows.
+    double exact_height(core::Pages pages) const {
+        return std::clamp((units(pages) - axis_.low) / axis_.row(), 0.0, static_cast<double>(rows_));
     }
+    /// Rounded to the nearest row.
+    int height(core::Pages pages) const { return static_cast<int>(std::lround(exact_height(pages))); }
 
+    /// The rows that the areas of a column fill: all that are whole, and with the last one.
+    struct Filled {
+        int whole = 0, all = 0;
+    };
     void draw_column(int column, const ChartColumn &shown) {
         if (shown.point == nullptr) return;
-        const int flushed = height(shown.point->flushed);
-        int exact = height(shown.point->flushed + shown.point->cached);
-        // Any cached amount has at least one row.
-        if (shown.point->cached.n > 0 && exact == flushed) exact = std::min(flushed + 1, rows_);
-        const bool excess = exact < flushed;
-        for (int up = 0; up < std::max(flushed, exact); ++up) {
-            const int row = floor_row() - 1 - up;
-            const bool both =
-                up < std::min(flushed, exact) && !(shown.point->cached.n > 0 && up == rows_ - 1 && exact == rows_);
-            if (both) {
-                grid_.fill(row, column, column + 1, glyphs_.flushed, Look::Flushed);
-            } else {
-                grid_.fill(row, column, column + 1, excess ? glyphs_.excess : glyphs_.cached, Look::Cached);
-            }
-        }
+        const ChartPoint &point = *shown.point;
+        const Filled filled = point.cached.n == 0 ? draw_flushed(column, point) : draw_both(column, point);
         if (shown.needs_resync) grid_.fill(floor_row(), column, column + 1, glyphs_.uncertain, Look::Uncertain);
         if (!shown.most) return;
         // The areas show the last value of the column; this is what the records in it reached.
@@ -238,8 +230,40 @@ class Plot {
             for (int up = from; up < to; ++up)
                 grid_.fill(floor_row() - 1 - up, column, column + 1, glyphs_.range, Look::Cached);
         };
-        range(height(*shown.least), std::min(flushed, exact));
-        range(std::max(flushed, exact), height(*shown.most));
+        range(height(*shown.least), filled.whole);
+        range(filled.all, height(*shown.most));
+    }
+
+    /// To an eighth of a row, if nothing is cached.
+    Filled draw_flushed(int column, const ChartPoint &point) {
+        const auto levels = static_cast<int>(glyphs_.levels.size()) - 1;  // of a cell
+        const int height = static_cast<int>(std::lround(exact_height(point.flushed) * levels));
+        const Filled filled{height / levels, (height + levels - 1) / levels};
+        for (int up = 0; up < filled.all; ++up) {
+            const auto level = static_cast<std::size_t>(std::min(height - up * levels, levels));
+            grid_.fill(floor_row() - 1 - up, column, column + 1,
+                       up < filled.whole ? glyphs_.flushed : glyphs_.levels[level], Look::Flushed);
+        }
+        return filled;
+    }
+
+    /// Both areas in whole rows. Any cached amount has at least one.
+    Filled draw_both(int column, const ChartPoint &point) {
+        const int flushed = height(point.flushed);
+        int exact = height(point.flushed + point.cached);
+        if (point.cached.n > 0 && exact == flushed) exact = std::min(flushed + 1, rows_);
+        const bool excess = exact < flushed;
+        for (int up = 0; up < std::max(flushed, exact); ++up) {
+            const int row = floor_row() - 1 - up;
+            const bool both =
+                up < std::min(flushed, exact) && !(point.cached.n > 0 && up == rows_ - 1 && exact == rows_);
+            if (both) {
+                grid_.fill(row, column, column + 1, glyphs_.flushed, Look::Flushed);
+            } else {
+                grid_.fill(row, column, column + 1, excess ? glyphs_.excess : glyphs_.cached, Look::Cached);
+            }
+        }
+        return {std::min(flushed, exact), std::max(flushed, exact)};
     }
 
     /// On the floor.

@@ -362,6 +362,14 @@ class ListLayout {
         state_.choices.chooser.draw(grid_, area, columns);
     }
 
+    /// Of all running processes together.
+    Pages lag_bound() const {
+        Pages sum;
+        for (const auto &[pid, process] : all_.processes)
+            if (!process.ended) sum += process.tick.process.bound.rss;
+        return sum;
+    }
+
     /// The number of rows that the chart takes.
     int chart(const Area &area) {
         constexpr int kLeast = 6;
@@ -376,7 +384,8 @@ class ListLayout {
         if (state_.past) chart.right = "then";
         const auto point = [&chart](const Sample &sample) {
             chart.points.push_back({sample.t_ns, sample.flushed.rss(), sample.cached.rss(), std::nullopt,
-                                    sample.mark == core::Mark::AfterLoss});
+                                    sample.mark == core::Mark::AfterLoss,
+                                    core::lag(sample.flushed + sample.cached, sample.flushed)});
         };
         chart.span_ns = chart_span(all_.sums.empty() ? 0 : now_ns_ - std::min(now_ns_, all_.sums.front().t_ns));
         const std::uint64_t from = now_ns_ - std::min(now_ns_, chart.span_ns);
@@ -389,6 +398,8 @@ class ListLayout {
         if (records) chart.add(all_.course, from);
         if (all_.latest.all && all_.latest.all->most.to.n > 0)
             chart.marks.push_back({all_.latest.all->most.t_ns, ChartMark::What::Peak});
+        chart.lag_strip = true;
+        chart.lag_bound = lag_bound();
         draw_legend(grid_, area.row, area.column, area.columns - 1, records ? " RSS of all" : " RSS of all at ticks",
                     records, state_.style);
         draw_chart(grid_, {area.row + 1, area.column + 1, rows - 1, area.columns - 2}, chart, state_.style);

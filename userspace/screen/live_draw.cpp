@@ -434,8 +434,12 @@ void draw_one(Grid &grid, const Area &area, const LiveState &state, const Proces
     chart.now_ns = now_ns;
     chart.span_ns = chart_span(process.history.empty() ? 0 : now_ns - std::min(now_ns, process.history.front().t_ns));
     if (past != pasts.end()) {
-        for (const PastValue &value : past->second)
-            chart.points.push_back({value.t_ns, {}, shown(value.members, state.member), std::nullopt, false});
+        // Only an amount that is cached has the glyph of cached.
+        for (const PastValue &value : past->second) {
+            const Pages pages = shown(value.members, state.member);
+            chart.points.push_back(
+                {value.t_ns, cached ? Pages{} : pages, cached ? pages : Pages{}, std::nullopt, false});
+        }
     }
     const int log = std::clamp(area.rows / 4, 0, 10);
     const int rows = area.rows - 3 - log;
