@@ -75,7 +75,7 @@ int output_rows(const LiveState &state, int space) {
     if (state.typing) return space / 2;
     const auto lines = static_cast<int>(std::min<std::size_t>(state.command.lines.size(), 100));
     const bool nothing = lines == 0 && (state.command.running || state.command.status == 0);
-    return nothing ? 0 : std::min(lines + 1, std::clamp(space / 4, 2, 8));
+    return nothing ? 0 : std::min(lines + 1, std::max(space / 3, 2));
 }
 
 bool draw_typing(Grid &grid, const LiveState &state) {
