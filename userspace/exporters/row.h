@@ -84,7 +84,12 @@ struct FaultRow {
     FaultCause fault;
     core::Members cached;
     core::Members came;  ///< the change of `cached` since the thread's last record
-    std::array<std::int64_t, core::kMembers> samples{-1, -1, -1, -1};  ///< by member of `came`; as UpdateRow::sample
+    static constexpr std::array<std::int64_t, core::kMembers> kNoSamples = [] {
+        std::array<std::int64_t, core::kMembers> none{};
+        none.fill(-1);
+        return none;
+    }();
+    std::array<std::int64_t, core::kMembers> samples = kNoSamples;  ///< by member of `came`; as UpdateRow::sample
     int faults_since_flush = 0;
     bool after = false;  ///< the record was taken after the fault, not at its entry
     std::optional<core::Held> held;
