@@ -231,9 +231,11 @@ void MappingTable::change(const MappingChange &change) {
     }
 }
 
-/// Takes the stack pointers of threads whose start was not recorded.
+/// Takes the stack pointers of threads whose start was not recorded. A thread that is running now has none in the
+/// listing, but its stack is where it was.
 void MappingTable::list_stacks(Space &space, const core::MappingListing &listing) const {
-    space.listed.clear();
+    constexpr std::size_t kMost = 65'536;
+    if (space.listed.by_pointer().size() > kMost) space.listed.clear();
     for (const core::MappingListing::Stack &stack : listing.stacks)
         if (!space.stacks.has(stack.tid)) space.listed.set(stack.pointer, stack.tid);
 }

@@ -70,7 +70,7 @@ class MappingTable {
     struct Space {
         Entries entries;
         Stacks stacks;                  ///< initial stack pointers
-        Stacks listed;                  ///< stack pointers in the last listing, of threads not in `stacks`
+        Stacks listed;                  ///< stack pointers in listings, of threads not in `stacks`
         std::uint64_t program_end = 0;  ///< end of the program's own file; 0: unknown
         bool has_heap = false;          ///< brk has been called
     };

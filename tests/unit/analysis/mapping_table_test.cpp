@@ -278,7 +278,11 @@ TEST_F(Table, AStackWhoseStartWasNotTracedIsRecognisedByItsShape) {
     EXPECT_EQ(at(0x1000000), "(anonymous)") << "the mapping is a heap from which stacks were allocated";
     EXPECT_EQ(at(0x3000000), "/lib/a.so");
     table.list({0, kPid, {stack, heap}, {{12, 0x1100000}}});
+    EXPECT_EQ(at(0x1000000), "(anonymous)") << "thread 13 is running";
+    table.thread_ends(kPid, 13);
     EXPECT_EQ(at(0x1000000), "stack of thread 12 ~");
+    table.list({0, kPid, {stack, heap}, {}});
+    EXPECT_EQ(at(0x1000000), "stack of thread 12 ~") << "it is running";
     table.thread_ends(kPid, 12);
     EXPECT_EQ(at(0x1000000), "(anonymous)");
 }
