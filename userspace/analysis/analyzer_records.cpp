@@ -21,7 +21,9 @@ void Analyzer::State::take_settled() {
     const std::vector<core::SettledUpdate> amounts = ledger.take_settled();
     for (const core::SettledUpdate &amount : amounts) {
         if (const auto update = open.find(amount.ticket); update != open.end()) {
-            log_flush(update->second, {true, amount.pages, amount.reason});
+            core::Applied applied{true, amount.pages, amount.reason};
+            applied.folded = amount.folded;
+            log_flush(update->second, applied);
             open.erase(update);
         }
         if (recent) recent->note(amount);

@@ -75,7 +75,7 @@ std::vector<core::LoggedFlush> Analyzer::State::flushes_of(const core::MmView &m
         flush.t_ns = since_start(update.t_ns);
         flush.cpu = update.cpu;
         flush.member = *member;
-        flush.pages = applied.pages;
+        flush.pages = *applied.reason == core::FlushReason::Fold ? applied.folded : applied.pages;
         flush.reason = *applied.reason;
         flush.cause = cause_of_flush(update.flags);
         flush.comm = ledger.comm_of(update.tid);

@@ -47,8 +47,8 @@ void CounterHistory::index() {
 }
 
 void CounterHistory::emit(const CounterEvent &event, const Amount &moved, std::uint64_t since_ns, Settled &out) const {
-    const bool folded = moved.likely != 0;
-    out.updates.push_back({event.ticket, event.t_ns, event.cpu, event.tid, moved - event.before, folded, since_ns});
+    out.updates.push_back(
+        {event.ticket, event.t_ns, event.cpu, event.tid, moved - event.before, moved.likely, since_ns});
 }
 
 /// No open update had taken effect when this count was read, unless some cancelled each other (shown_before()).

@@ -27,7 +27,7 @@ class CounterHistory {
         std::uint64_t ticket = 0, t_ns = 0;
         int cpu = 0, tid = 0;
         Amount pages;
-        bool moved = false;          ///< it most likely moved the mm's own counter
+        std::int64_t moved = 0;      ///< the likely move of the mm's own counter
         std::uint64_t since_ns = 0;  ///< it took effect after this time
     };
     /// The sum of a task's settled updates. Its bounds are tighter than the sums of the bounds of each update.

@@ -251,6 +251,7 @@ struct Applied {
     std::optional<Held> held{};         ///< Ledger::held() after the update; only if an observer is set
     /// `thread` scheme, of a flush: pages that fault records of the task have reported already.
     Pages from_faults{};
+    std::optional<Pages> folded{};  ///< SettledUpdate::folded
     /// Made by a task that does not live in the mm, as MmView::updates_by_others counts it. Not the record's flag: a
     /// task of a process that is not traced may live in the mm (CLONE_VM without CLONE_THREAD).
     bool by_other = false;
@@ -261,6 +262,7 @@ struct SettledUpdate {
     std::uint64_t ticket = 0;
     std::optional<Pages> pages;         ///< nullopt: the records do not determine it
     std::optional<FlushReason> reason;  ///< nullopt: nothing was added to the mm's counter, or unknown
+    std::optional<Pages> folded{};      ///< of a fold: what it added to the mm's counter; nullopt as for `pages`
 };
 
 /// The result of comparing the ledger with an exact reading.

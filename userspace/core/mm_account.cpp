@@ -91,6 +91,7 @@ Applied MmAccount::add(CounterEvent event, std::size_t member) {
         const SettledUpdate &each = shared_->settlements.reported[i];
         if (ticket == 0 || each.ticket != ticket) continue;
         applied = {true, each.pages, each.reason, 0};
+        applied.folded = each.folded;
         shared_->settlements.reported.erase(shared_->settlements.reported.begin() + static_cast<std::ptrdiff_t>(i));
         break;
     }
@@ -191,7 +192,7 @@ void MmAccount::apply(const rsslag_sum &sum, Account &account, std::uint64_t upd
 }
 
 void MmAccount::take_fold(const CounterHistory::Update &update) {
-    if (!update.moved) return;
+    if (update.moved == 0) return;
     Account &account = tasks_.of(update.tid);
     account.flushes++;
     account.last_flush_ns = std::max(account.last_flush_ns, update.t_ns);
@@ -203,10 +204,11 @@ void MmAccount::take(std::size_t member) {
     std::vector<PeakAmount> amounts;
     for (const CounterHistory::Update &update : out_.updates) {
         std::optional<FlushReason> reason;
+        std::optional<Pages> folded;
         PeakAmount amount{update.ticket, update.pages, {}, update.since_ns};
         if (cpus_cache(options_.scheme)) {
             take_fold(update);
-            if (update.moved) reason = FlushReason::Fold;
+            if (update.moved != 0) reason = FlushReason::Fold;
         } else {
             Account &account = tasks_.of(update.tid);
             if (const auto settled = flushes_.settle(update, member, torn_down, account)) {
@@ -218,8 +220,9 @@ void MmAccount::take(std::size_t member) {
         amounts.push_back(amount);
         if (shared_ == nullptr) continue;
         const bool certain = update.pages.least == update.pages.most && !needs_resync_;
+        if (certain && reason == FlushReason::Fold) folded = Pages{update.moved};
         shared_->settlements.reported.push_back(
-            {update.ticket, certain ? std::optional(Pages{update.pages.likely}) : std::nullopt, reason});
+            {update.ticket, certain ? std::optional(Pages{update.pages.likely}) : std::nullopt, reason, folded});
     }
     note_settled(member, std::move(amounts));
     for (const CounterHistory::Share &share : out_.shares) {

@@ -33,7 +33,7 @@ struct LoggedFlush {
     int cpu = 0;
     std::string comm;  ///< raw bytes
     Member member = Member::File;
-    std::optional<Pages> pages;  ///< nullopt: not settled when it was logged
+    std::optional<Pages> pages;  ///< added to the mm's counter; nullopt: not settled when it was logged
     FlushReason reason = FlushReason::Fold;
     FlushCause cause = FlushCause::None;
 };

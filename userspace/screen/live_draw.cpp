@@ -377,7 +377,7 @@ void draw_flushes(Grid &grid, const Area &area, const LiveState &state, const Pr
     if (of_tid) grid.put_field(area.row, area.column, end, folds ? "ITS LAST FOLDS" : "ITS LAST FLUSHES", Look::Bold);
     const bool wide = area.columns >= 50;  // with the cause
     const std::string last =
-        (folds ? "CPU  MEMBER" : fmt::format("{:>4} WHY", state.style.unit)) + (wide ? " CAUSE" : "");
+        fmt::format("{:>4} {}", state.style.unit, folds ? "CPU MEMBER" : "WHY") + (wide ? " CAUSE" : "");
     grid.put_field(area.row + 1, area.column, end, fmt::format("{:>7} {:>7} {:<11} {}", "WHEN", "TID", "COMM", last),
                    Look::Faint);
     int row = area.row + 2;
@@ -389,7 +389,7 @@ void draw_flushes(Grid &grid, const Area &area, const LiveState &state, const Pr
         grid.put_field(row, area.column + 16, area.column + 27, core::printable(flush->comm, state.style.utf8));
         const std::string pages = flush->pages ? column(*flush->pages, tick.page_size, state.style) : "?";
         const std::string why =
-            folds ? fmt::format("{:>3}  {:<6}", flush->cpu, name(flush->member))
+            folds ? fmt::format("{:>4} {:>3} {:<6}", pages, flush->cpu, name(flush->member))
                   : fmt::format("{:>4} {}{}", pages, core::name(flush->reason),
                                 flush->member == core::Member::Anon ? "" : fmt::format(" {}", name(flush->member)));
         grid.put_field(row, area.column + 28, end, wide ? fmt::format("{} {}", why, core::name(flush->cause)) : why);

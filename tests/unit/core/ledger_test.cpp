@@ -399,6 +399,19 @@ TEST(Ledger, MissesNothingWhereATaskWithoutARecordCaches) {
     EXPECT_EQ(row(view, 4711).net, members(0, 3));
 }
 
+TEST(Ledger, ReportsWhatAFoldAddsToTheCounter) {
+    LedgerOf one(Scheme::Cpu, {{0, members(0, 31)}});
+    const Applied applied = one.update(1'000, 4711, 0, 1'032, 0, kFault);
+    ASSERT_NE(applied.ticket, 0U);
+    one.ledger.advance(kStart + kLater);
+    const std::vector<SettledUpdate> settled = one.ledger.take_settled();
+    ASSERT_EQ(settled.size(), 1U);
+    EXPECT_EQ(settled[0].ticket, applied.ticket);
+    EXPECT_EQ(settled[0].pages, Pages{1});
+    EXPECT_EQ(settled[0].reason, FlushReason::Fold);
+    EXPECT_EQ(settled[0].folded, Pages{32});
+}
+
 TEST(Ledger, WaitsForTheRecordOfTheTaskThatMakesAnMm) {
     constexpr std::uint64_t kNew = kMm + 0x1000;
     LedgerOf one(Scheme::Cpu);
