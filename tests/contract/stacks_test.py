@@ -406,6 +406,13 @@ class ByFunction(TracingTest):
         self.assertRegex(text, r'\n *[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+ +\d+  touch_sixty\n')
         self.assertRegex(reasons, r'\n *[\d,]+ +0 +[\d,]+ +[\d,]+ +[\d,]+ +\d+  page_fault\n')
 
+    def test_what_mremap_moves_is_still_resident(self):
+        tenth = (MIB << 20) // 10 // PAGE
+        with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory, Touching(MIB, 'moved') as held:
+            document = held.recorded(self, os.path.join(directory, 'file'), *RING, '--stacks=1')
+        for function, resident in (('touch_ten', 0), ('touch_thirty', 3 * tenth), ('touch_sixty', 6 * tenth)):
+            self.assertAlmostEqual(pages_by(document, function, 'resident_min'), resident, delta=16)
+
     def test_the_mappings_of_a_process_have_stacks(self):
         """By which the resident pages of each row came."""
         tenth = (MIB << 20) // 10 // PAGE

@@ -341,6 +341,8 @@ void RowMaker::on_mapping(const core::MappingChange &change) {
     row.type = change.kind == Kind::Moved ? Type::Moved : change.kind == Kind::Named ? Type::Named : Type::Mapped;
     row.at.tid = change.tid;
     row.old_from = change.old_start;
+    row.old_to = change.old_end;
+    row.moved_ns = change.t_ns;
     row.build_id = change.build_id;
     put(row);
 }

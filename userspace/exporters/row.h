@@ -142,6 +142,8 @@ struct MappingRow {
     std::uint64_t from = 0, to = 0;
     std::uint8_t flags = 0;               ///< core::MappingFlag
     std::uint64_t old_from = 0;           ///< Moved
+    std::uint64_t old_to = 0;             ///< Moved: `old_from` if the old range stays, too
+    std::uint64_t moved_ns = 0;           ///< Moved: CLOCK_MONOTONIC, as event::AbsentPages::t_ns
     std::optional<core::Kilobytes> held;  ///< Listed: rss by smaps; nullopt: not walked
     core::BuildId build_id;               ///< Mapped: of the file
 };

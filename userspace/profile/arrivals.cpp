@@ -2,6 +2,7 @@
 #include "arrivals.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rsslag::profile {
 
@@ -11,18 +12,54 @@ void Arrivals::note(const core::Sample &sample, std::uint64_t number) {
     const bool is_file = sample.member == static_cast<std::uint8_t>(core::Member::File);
     const std::uint64_t page = core::owned_page(sample) | (is_file ? kIsFile : 0);
     const auto [owner, is_new] = space.owners.try_emplace(page, number);
-    if (!is_new) {
-        const std::uint64_t old = std::exchange(owner->second, number);
-        if (old < space.before)
-            space.replaced.push_back(old);
-        else
-            origins_.erase(old);
-    }
+    if (!is_new) replace(space, owner->second, number);
     origins_[number];
-    if (origins_.size() <= most_) return;
+    if (origins_.size() > most_) overflow();
+}
+
+void Arrivals::overflow() {
     overflowed_ = true;
     origins_.clear();
     spaces_.clear();
+}
+
+void Arrivals::replace(Space &space, std::uint64_t &owner, std::uint64_t number) {
+    const std::uint64_t old = std::exchange(owner, number);
+    if (old < space.before)
+        space.replaced.push_back(old);
+    else
+        origins_.erase(old);
+}
+
+void Arrivals::move(const Move &move, const CameBefore &came_before) {
+    constexpr std::uint64_t kMostVisited = std::uint64_t{1} << 26;  // seconds
+    const auto found = spaces_.find(move.mm);
+    if (found == spaces_.end()) return;
+    Space &space = found->second;
+    moved_ += space.owners.size();
+    if (moved_ > kMostVisited) return overflow();
+    std::vector<std::uint64_t> pages;
+    for (const auto &[page, number] : space.owners)
+        if (page >= move.from && page < move.to && came_before(number)) pages.push_back(page);
+    // In an order in which no owner takes a place that another one has not left yet.
+    const bool up = move.now > move.from;
+    std::sort(pages.begin(), pages.end(), [up](std::uint64_t a, std::uint64_t b) { return up ? a > b : a < b; });
+    for (const std::uint64_t page : pages) {
+        const std::uint64_t number = space.owners.extract(page).mapped();
+        const std::uint64_t now = page - move.from + move.now;
+        const auto absence = space.absent.find(now & ~kIsFile);
+        if (absence != space.absent.end() && absence->second.t_ns > move.t_ns && number < absence->second.before) {
+            origins_.erase(number);
+            continue;
+        }
+        const auto [owner, is_new] = space.owners.try_emplace(now, number);
+        if (is_new) continue;
+        if (came_before(owner->second)) {  // of a mapping that was there before
+            replace(space, owner->second, number);
+        } else {
+            origins_.erase(number);
+        }
+    }
 }
 
 void Arrivals::explain(std::uint64_t number, const Origin &origin) {
@@ -38,6 +75,8 @@ void Arrivals::look(const core::event::AbsentPages &absent) {
     space.pid = absent.pid;
     space.from = absent.from;
     space.before = absent.before;
+    for (const std::uint64_t page : absent.pages)
+        space.absent[page] = {absent.before, absent.t_ns};
     for (const std::uint64_t number : std::exchange(space.replaced, {}))
         origins_.erase(number);
     for (const std::uint64_t page : absent.pages) {

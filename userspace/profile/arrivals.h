@@ -39,6 +39,17 @@ class Arrivals {
     enum class Residence : std::uint8_t { Gone, Resident, Unknown };
 
     void note(const core::Sample &sample, std::uint64_t number);
+    /// The pages of this range of addresses are at other addresses from now on (mremap).
+    struct Move {
+        std::uint64_t mm = 0;
+        std::uint64_t from = 0, to = 0;  ///< before; `to` is exclusive
+        std::uint64_t now = 0;           ///< the address of the first page after it
+        std::uint64_t t_ns = 0;          ///< as AbsentPages::t_ns
+    };
+    /// Whether the sample of this number is of an update before the move.
+    using CameBefore = std::function<bool(std::uint64_t number)>;
+    /// May come after looks that were after it: those were at the new addresses.
+    void move(const Move &move, const CameBefore &came_before);
     void explain(std::uint64_t number, const Origin &origin);
     void look(const core::event::AbsentPages &absent);
 
@@ -61,6 +72,11 @@ class Arrivals {
         int pid = 0;  ///< of the last look; 0: there was none
         std::uint64_t from = 0, before = 0;
         std::unordered_map<std::uint64_t, std::uint64_t> owners;  ///< sample numbers, by page and kIsFile
+        /// When a page was last found absent.
+        struct Absence {
+            std::uint64_t before = 0, t_ns = 0;  ///< of the look
+        };
+        std::unordered_map<std::uint64_t, Absence> absent;  ///< by address
         /// Numbers of samples that owned a page at the last look, and now another one does.
         std::vector<std::uint64_t> replaced;
     };
@@ -68,11 +84,14 @@ class Arrivals {
         std::uint64_t mm = 0;
         std::uint64_t before = 0;  ///< AbsentPages::before
     };
+    void overflow();
+    void replace(Space &space, std::uint64_t &owner, std::uint64_t number);
     Residence residence(const Space &space, std::uint64_t mm, std::uint64_t number) const;
     std::map<std::uint64_t, std::uint64_t> last_owners(const Space &space, int pid) const;
 
     std::size_t most_;
     bool looked_ = false, overflowed_ = false;
+    std::uint64_t moved_ = 0;                                           ///< owners that were visited for all moves
     std::unordered_map<std::uint64_t, std::optional<Origin>> origins_;  ///< by number, of owners and replaced ones
     std::unordered_map<std::uint64_t, Space> spaces_;                   ///< by mm
     std::unordered_map<int, Look> looks_;                               ///< the last ones, by PID

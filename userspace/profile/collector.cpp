@@ -37,6 +37,7 @@ void Collector::samples(const core::event::Samples &samples) {
 bool Collector::note(const exporters::Row &row) {
     const auto *const update = std::get_if<exporters::UpdateRow>(&row);
     const auto *const fault = std::get_if<exporters::FaultRow>(&row);
+    if (const auto *const mapping = std::get_if<exporters::MappingRow>(&row)) note(*mapping);
     if (update != nullptr) note(*update);
     if (fault != nullptr) note(*fault);
     return update != nullptr || fault != nullptr;
@@ -64,6 +65,19 @@ void Collector::note(const exporters::FaultRow &row) {
     }
 }
 
+/// A page that mremap moves is still that of the sample by which it came.
+void Collector::note(const exporters::MappingRow &row) {
+    const bool moves = row.type == exporters::MappingRow::Type::Moved && row.old_to > row.old_from && row.to > row.from;
+    const auto mm = mm_of_.find(row.at.pid);
+    if (profile_.period == 0 || !moves || mm == mm_of_.end()) return;
+    const std::uint64_t length = std::min(row.old_to - row.old_from, row.to - row.from);
+    const Arrivals::Move move{mm->second, row.old_from, row.old_from + length, row.from, row.moved_ns};
+    arrivals_.move(move, [this](std::uint64_t number) {
+        const auto waiting = waiting_.find(number);
+        return waiting == waiting_.end() || waiting->second.pages;  // its row has come
+    });
+}
+
 /// Its row shows that it does not stand for pages.
 void Collector::drop(std::int64_t sample) {
     if (sample >= 0) profile_.samples -= waiting_.erase(static_cast<std::uint64_t>(sample));
@@ -83,6 +97,7 @@ void Collector::note_pages(const exporters::Stamp &at, core::Pages pages, std::i
     waiting.pages = pages;
     waiting.pid = at.pid;
     waiting.tid = at.tid;
+    mm_of_[at.pid] = waiting.sample.mm;
     if (mapping != nullptr && pages.n > 0) waiting.mapping = mapping_number(at, *mapping);
     complete(found);
 }

@@ -24,6 +24,7 @@ class Collector {
     void samples(const core::event::Samples &samples);
     void note(const exporters::UpdateRow &row);
     void note(const exporters::FaultRow &row);
+    void note(const exporters::MappingRow &row);
     /// Returns whether it is one of these rows.
     bool note(const exporters::Row &row);
     void stacks(const core::event::Stacks &stacks);
@@ -77,6 +78,7 @@ class Collector {
 
     Profile profile_;
     std::unordered_map<std::uint64_t, Waiting> waiting_;  ///< by the number of the sample
+    std::unordered_map<int, std::uint64_t> mm_of_;        ///< the mm of a process's last sample, by PID
     Arrivals arrivals_;
     std::map<core::StackFrame, std::uint32_t> frames_;
     std::map<core::CallStack, std::size_t> stacks_;

@@ -194,6 +194,7 @@ struct ReportBuilder::State {
     }
     void note(const exporters::MappingRow &row) {
         mappings[static_cast<std::size_t>(row.type)]++;
+        stacks.note(row);
         growth.note(row);
     }
     void note(const exporters::SumRow &row) { note_course(row); }

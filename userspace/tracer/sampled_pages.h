@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "core/mapping.h"
 #include "core/samples.h"
 
 namespace rsslag::tracer {
@@ -21,12 +23,14 @@ class SampledPages {
     explicit SampledPages(std::size_t most = kMost) : most_(most) {}
 
     void note(const core::Sample &sample, std::uint64_t number);
+    /// Follows the pages that mremap has moved. Ignores other changes.
+    void change(const core::MappingChange &change);
     bool overflowed() const { return overflowed_; }
 
     struct Space {
-        std::uint64_t from = 0;         ///< number of its first sample
-        std::set<std::uint64_t> pages;  ///< addresses
-        bool fresh = true;              ///< noted since the last keep()
+        std::uint64_t from = 0;                        ///< number of its first sample
+        std::map<std::uint64_t, std::uint64_t> pages;  ///< the times of their last samples, by address
+        bool fresh = true;                             ///< noted since the last keep()
     };
     /// nullptr: no sample of this mm owns a page.
     const Space *of(std::uint64_t mm) const;
@@ -38,6 +42,7 @@ class SampledPages {
     std::size_t most_, size_ = 0;
     bool overflowed_ = false;
     std::unordered_map<std::uint64_t, Space> spaces_;  ///< by mm
+    std::unordered_map<int, std::uint64_t> mm_of_;     ///< of the last sample, by PID
 };
 
 }  // namespace rsslag::tracer

@@ -26,6 +26,7 @@ bool Tracer::State::apply_if_new(const core::MappingChange &change) {
         mappings = {};  // the lost changes may be of any process
         return true;
     }
+    sampled_pages.change(change);
     if (change.kind == Kind::Exec) mappings.exec(change.pid);
     if (change.kind == Kind::Mapped && mappings.contains(change.pid, change.range)) return false;
     if (change.kind != Kind::Exec) mappings.change(change);

@@ -160,7 +160,11 @@ std::uint64_t Tracer::State::look_up_pages(const core::GroupView &group, std::ui
     const std::uint64_t begin = source->now_ns();
     event::AbsentPages event{begin, group.tgid, mm, samples, samples, {}};
     if (const SampledPages::Space *const space = sampled_pages.of(mm)) {
-        auto absent = source->absent_pages(group.host_tgid, group.tgid, {space->pages.begin(), space->pages.end()});
+        std::vector<std::uint64_t> pages;
+        pages.reserve(space->pages.size());
+        for (const auto &[page, t_ns] : space->pages)
+            pages.push_back(page);
+        auto absent = source->absent_pages(group.host_tgid, group.tgid, pages);
         if (!absent) return 0;
         event.t_ns = source->now_ns();
         event.from = space->from;

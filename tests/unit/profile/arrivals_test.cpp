@@ -52,6 +52,46 @@ TEST(Arrivals, AreResidentUnlessAbsent) {
     EXPECT_EQ(all(arrivals), (std::map<std::uint64_t, Residence>{{1, Residence::Resident}, {2, Residence::Unknown}}));
 }
 
+TEST(Arrivals, StayThatOfTheirSampleWhereTheyMove) {
+    Arrivals arrivals;
+    for (std::uint64_t i = 0; i < 4; ++i)
+        come(arrivals, i, at(kPage + i * 4096));
+    come(arrivals, 4, at(kPage + 8 * 4096));  // of an earlier mapping
+    come(arrivals, 5, at(kPage + 2 * 4096));  // after the move
+    const auto before = [](std::uint64_t number) { return number != 5; };
+    arrivals.move({kMm, kPage, kPage + 3 * 4096, kPage + 7 * 4096}, before);
+    arrivals.move({kOther, kPage, kPage + 3 * 4096, kPage + 7 * 4096}, before);
+    EXPECT_EQ(arrivals.pages(kOwner).size(), 4U);
+    // Where they were, nothing is left but what came later.
+    arrivals.look(look(6, {kPage, kPage + 4096}));
+    EXPECT_EQ(
+        all(arrivals),
+        (std::map<std::uint64_t, Residence>{
+            {0, Residence::Resident}, {1, Residence::Resident}, {3, Residence::Resident}, {5, Residence::Resident}}));
+    arrivals.look(look(6, {kPage + 7 * 4096}));
+    EXPECT_EQ(all(arrivals).count(0), 0U);
+    // A range that overlaps itself.
+    arrivals.move({kMm, kPage + 2 * 4096, kPage + 4 * 4096, kPage + 3 * 4096}, [](std::uint64_t) { return true; });
+    const auto pages = arrivals.pages(kOwner);
+    EXPECT_EQ(pages.at(kPage + 3 * 4096).stack, 5U);
+    EXPECT_EQ(pages.at(kPage + 4 * 4096).stack, 3U);
+}
+
+TEST(Arrivals, AreGoneIfALookAfterTheMoveFoundNothing) {
+    Arrivals arrivals;
+    come(arrivals, 0, at(kPage));
+    come(arrivals, 1, at(kPage + 4096));
+    AbsentPages before = look(2, {kPage + 9 * 4096});  // of an earlier mapping there
+    before.t_ns = 100;
+    AbsentPages after = look(2, {kPage + 8 * 4096});
+    after.t_ns = 300;
+    arrivals.look(before);
+    arrivals.look(after);
+    arrivals.look(look(2));
+    arrivals.move({kMm, kPage, kPage + 2 * 4096, kPage + 8 * 4096, 200}, [](std::uint64_t) { return true; });
+    EXPECT_EQ(all(arrivals), (std::map<std::uint64_t, Residence>{{1, Residence::Resident}}));
+}
+
 TEST(Arrivals, ThePageBelongsToTheLastWhoTouchedIt) {
     Arrivals arrivals;
     come(arrivals, 0, at(kPage));

@@ -293,6 +293,32 @@ TEST(Apportion, SumsUpToTheWhole) {
     EXPECT_EQ(std::accumulate(parts.begin(), parts.end(), std::int64_t{0}), large);
 }
 
+TEST(Collector, FollowsPagesThatMremapMoves) {
+    Collector collector;
+    collector.begin(64);
+    Samples event = samples({1, 1});
+    event.samples[0].address = 0x1000;
+    event.samples[1].address = 0x2000;
+    event.samples[0].mm = event.samples[1].mm = 77;
+    event.samples[0].member = event.samples[1].member = 1;
+    collector.samples(event);
+    collector.stacks(stacks({0, 1}));
+    collector.note(update(11, 1, 0));
+    exporters::MappingRow row;
+    row.at.pid = 10;
+    row.type = exporters::MappingRow::Type::Moved;
+    row.from = 0x9000;
+    row.to = 0xf000;
+    row.old_from = 0x1000;
+    row.old_to = 0x3000;
+    EXPECT_FALSE(collector.note(exporters::Row(row)));
+    collector.note(update(11, 1, 1));  // after the move
+    const auto pages = collector.sampled_pages(10);
+    ASSERT_EQ(pages.size(), 2U);
+    EXPECT_EQ(pages[0].address, 0x2000U);
+    EXPECT_EQ(pages[1].address, 0x9000U);
+}
+
 TEST(Collector, ListsTheSampledPagesOfAProcess) {
     Collector collector;
     collector.begin(64);

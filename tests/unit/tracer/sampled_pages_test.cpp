@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
 
 namespace rsslag::tracer {
 namespace {
 
 constexpr std::uint64_t kSpace = 0xffff'8880'0000'1000, kFirst = 0x7f00'0000'1000;
+
+using Pages = std::map<std::uint64_t, std::uint64_t>;
 
 core::Sample page_at(std::uint64_t address) {
     core::Sample sample;
@@ -27,9 +30,9 @@ TEST(SampledPages, EachOnceUntilForgotten) {
     pages.note(page_at(0), 6);
     ASSERT_NE(pages.of(kSpace), nullptr);
     EXPECT_EQ(pages.of(kSpace)->from, 3U);
-    EXPECT_EQ(pages.of(kSpace)->pages, (std::set<std::uint64_t>{kFirst, kFirst + 4096}));
+    EXPECT_EQ(pages.of(kSpace)->pages, (Pages{{kFirst, 0}, {kFirst + 4096, 0}}));
     pages.forget(kSpace, std::array{kFirst, kFirst + 8192});
-    EXPECT_EQ(pages.of(kSpace)->pages, (std::set<std::uint64_t>{kFirst + 4096}));
+    EXPECT_EQ(pages.of(kSpace)->pages, (Pages{{kFirst + 4096, 0}}));
     EXPECT_EQ(pages.of(kSpace + 1), nullptr);
 }
 
@@ -45,7 +48,37 @@ TEST(SampledPages, OfAHugePageAreItsStart) {
     file.member = 0;
     file.estimated = 16;  // those around it were mapped, too
     pages.note(file, 2);
-    EXPECT_EQ(pages.of(kSpace)->pages, (std::set<std::uint64_t>{kHuge, kHuge + 0x7000}));
+    EXPECT_EQ(pages.of(kSpace)->pages, (Pages{{kHuge, 0}, {kHuge + 0x7000, 0}}));
+}
+
+/// mremap to a larger range, while a page after the old one and one that came after the move stay.
+TEST(SampledPages, AreLookedUpWhereTheyHaveMoved) {
+    constexpr std::uint64_t kNow = 0x7f80'0000'0000;
+    SampledPages pages;
+    for (const auto &[page, t_ns] :
+         Pages{{kFirst, 10}, {kFirst + 4096, 20}, {kFirst + 8192, 30}, {kFirst + 12288, 10}}) {
+        core::Sample sample = page_at(page);
+        sample.pid = 7;
+        sample.t_ns = t_ns;
+        pages.note(sample, 1);
+    }
+    core::MappingChange change;
+    change.kind = core::MappingChange::Kind::Moved;
+    change.t_ns = 25;
+    change.pid = 8;
+    change.range = {kNow, kNow + 8 * 4096, 0, ""};
+    change.old_start = kFirst;
+    change.old_end = kFirst + 3 * 4096;
+    pages.change(change);
+    EXPECT_EQ(pages.of(kSpace)->pages.size(), 4U) << "another process";
+    change.pid = 7;
+    pages.change(change);
+    EXPECT_EQ(pages.of(kSpace)->pages,
+              (Pages{{kFirst + 8192, 30}, {kFirst + 12288, 10}, {kNow, 10}, {kNow + 4096, 20}}));
+    change.old_start = change.old_end = kNow;  // what stays there, too
+    change.range = {kFirst, kFirst + 4096, 0, ""};
+    pages.change(change);
+    EXPECT_EQ(pages.of(kSpace)->pages.size(), 4U);
 }
 
 TEST(SampledPages, OfAnMmThatIsNotKnownAreKeptOnce) {
