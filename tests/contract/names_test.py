@@ -122,6 +122,9 @@ touched(at + 1 * MiB, 2 * MiB)
 ''')
         self.assertEqual(came(image, 'shmem'), 1024)
         self.assertEqual(came(image, 'JIT ~'), 768)
+        rows = [json.loads(line) for line in rsslag('export', self.file, '--format', 'jsonl').out.splitlines()[1:]]
+        moved = [row['perms'] for row in rows if row['type'] == 'moved' and row['mapping'] == 'JIT ~']
+        self.assertEqual(moved, ['rwxp'], 'as before the move; the kernel does not report them')
 
     def test_what_mremap_leaves_mapped_keeps_its_name(self):
         image = self.image('''

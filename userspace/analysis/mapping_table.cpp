@@ -341,6 +341,13 @@ std::string_view MappingTable::name_at(int pid, std::uint64_t address) {
     return entry.name;
 }
 
+std::optional<std::uint8_t> MappingTable::flags_at(int pid, std::uint64_t address) {
+    const auto &entries = changing(pid).entries;
+    auto at = entries.upper_bound(address);
+    if (at == entries.begin() || (--at)->second.end <= address) return std::nullopt;
+    return at->second.flags;
+}
+
 bool MappingTable::contains(int pid, const MappedRange &range) const {
     constexpr std::uint8_t kBacking = core::MappingShared | core::MappingHugetlb;
     const auto next = next_.find(pid);

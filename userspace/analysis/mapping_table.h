@@ -41,6 +41,8 @@ class MappingTable {
     /// The name of the mapping at an address, valid as long as the table; core::kUnknownMapping if no mapping is known
     /// there.
     std::string_view name_at(int pid, std::uint64_t address);
+    /// The flags of the mapping at an address; nullopt: no mapping is known there.
+    std::optional<std::uint8_t> flags_at(int pid, std::uint64_t address);
     /// The name of a whole range as it is now, for a row about its change.
     std::string_view name_of(int pid, const core::MappedRange &range);
 

@@ -328,6 +328,11 @@ void RowMaker::on_mapping(const core::MappingChange &change) {
     using Type = exporters::MappingRow::Type;
     using Kind = core::MappingChange::Kind;
     catch_up(since_start(change.t_ns));
+    // The kernel reports the flags of a new mapping only.
+    const bool moved = change.kind == Kind::Moved;
+    const auto known = moved || change.kind == Kind::Named
+                           ? table_.flags_at(change.pid, moved ? change.old_start : change.range.start)
+                           : std::optional(change.range.flags);
     table_.change(change);
     if (change.kind == Kind::Lost)
         return emit(since_start(change.t_ns), Lost{std::string(exporters::kMappingsLost), change.lost});
@@ -337,8 +342,8 @@ void RowMaker::on_mapping(const core::MappingChange &change) {
     row.mapping = table_.name_of(change.pid, change.range);
     row.from = change.range.start;
     row.to = change.range.end;
-    row.flags = change.range.flags;
-    row.type = change.kind == Kind::Moved ? Type::Moved : change.kind == Kind::Named ? Type::Named : Type::Mapped;
+    row.flags = known;
+    row.type = moved ? Type::Moved : change.kind == Kind::Named ? Type::Named : Type::Mapped;
     row.at.tid = change.tid;
     row.old_from = change.old_start;
     row.old_to = change.old_end;

@@ -140,7 +140,7 @@ struct MappingRow {
     Type type = Type::Mapped;
     std::string_view mapping;  ///< its name from now on; raw bytes, valid as long as the row's maker
     std::uint64_t from = 0, to = 0;
-    std::uint8_t flags = 0;               ///< core::MappingFlag
+    std::optional<std::uint8_t> flags;    ///< core::MappingFlag; nullopt: unknown
     std::uint64_t old_from = 0;           ///< Moved
     std::uint64_t old_to = 0;             ///< Moved: `old_from` if the old range stays, too
     std::uint64_t moved_ns = 0;           ///< Moved: CLOCK_MONOTONIC, as event::AbsentPages::t_ns

@@ -244,7 +244,8 @@ inline constexpr std::tuple kAfterStatusMembers{
     Field{"mapping", [](const HasMapping auto &r) { return name_or_none(r.mapping); }},
     Field{"from", [](const MappingRow &r) { return Hex{r.from}; }},
     Field{"to", [](const MappingRow &r) { return Hex{r.to}; }},
-    Field{"perms", [](const MappingRow &r) { return core::permissions(r.flags); }},
+    Field{"perms",
+          [](const MappingRow &r) { return r.flags ? std::optional(core::permissions(*r.flags)) : std::nullopt; }},
     Field{"old_from",
           [](const MappingRow &r) {
               return r.type == MappingRow::Type::Moved ? std::optional(Hex{r.old_from}) : std::nullopt;

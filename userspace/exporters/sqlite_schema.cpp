@@ -159,7 +159,7 @@ CREATE TABLE mappings (          -- changes of mappings, and listings of all map
     mm_id INTEGER REFERENCES mms (id),
     mapping TEXT NOT NULL,       -- name; a final ~: recognized by its shape alone
     "from" INTEGER, "to" INTEGER,  -- addresses; to: the first address after it
-    perms TEXT NOT NULL,         -- rw-p
+    perms TEXT,                  -- rw-p; NULL: unknown, for a mapping that was moved or named
     old_from INTEGER,            -- moved only: its start before
     held_kb INTEGER,             -- kB of 1,024 bytes in it; NULL: not from a listing with a walk
     build_id TEXT                -- of the file, hexadecimal; NULL: unknown

@@ -191,6 +191,8 @@ TEST_F(Table, FollowsWhatMoves) {
     table.change(move);
     EXPECT_EQ(at(0x1000), "(unknown)");
     EXPECT_EQ(at(0xbfff), "shmem");
+    EXPECT_EQ(table.flags_at(kPid, 0x1000), std::nullopt);
+    EXPECT_EQ(table.flags_at(kPid, 0xbfff), kData | core::MappingShared);
 }
 
 TEST_F(Table, FollowsSeveralMappingsThatMoveTogether) {
