@@ -14,13 +14,6 @@ namespace rsslag::session {
 using core::Assertion;
 using core::Pages;
 
-namespace {
-
-/// The growth is that of so many seconds.
-constexpr std::uint64_t kRateNs = 5'000'000'000;
-
-}  // namespace
-
 core::Result<std::vector<Assertion>> parse_save_when(std::string_view text) {
     static const std::vector<core::AssertedFigure> kFigures{{"rss"}, {"lag"}, {"growth"}};
     return core::parse_assertions(text, kFigures, "'rss>2GiB' or 'growth>10MiB', which is per second", "--save-when");
@@ -49,7 +42,14 @@ double SaveWhen::value_of(const Assertion &condition, const core::Tick &tick, co
 void SaveWhen::on_tick(core::Tick tick) {
     const int pid = tick.process.pid;
     const bool ends = tick.state != core::State::Running;
+    if (tick.seq != std::exchange(seq_, tick.seq)) before_ns_ = std::exchange(moment_ns_, tick.t_ns);
     Known &known = known_[pid];
+    if (!known.points.empty() && known.t_ns < before_ns_) {
+        const std::uint64_t at_rest_until = std::min(before_ns_, tick.t_ns - std::min(tick.t_ns, kGrowthOfNs));
+        known.points.push_back({std::max(known.t_ns, at_rest_until), known.points.back().rss});
+    }
+    while (known.points.size() > 1 && known.points[1].t_ns + kGrowthOfNs <= tick.t_ns)
+        known.points.pop_front();
     std::string reason;
     bool all = true;
     for (const Assertion &condition : conditions_) {
@@ -66,8 +66,6 @@ void SaveWhen::on_tick(core::Tick tick) {
     }
     known.t_ns = tick.t_ns;
     known.points.push_back({tick.t_ns, tick.ledger.exact().rss()});
-    while (known.points.size() > 1 && known.points[1].t_ns + kRateNs <= tick.t_ns)
-        known.points.pop_front();
     if (!all) {
         holding_.erase(pid);
     } else if (holding_.insert(pid).second) {

@@ -19,7 +19,11 @@ namespace rsslag::session {
 /// Parses the value of --save-when: 'rss>2GiB and growth>1MiB'. Kind::BadInput as core::parse_assertions().
 core::Result<std::vector<core::Assertion>> parse_save_when(std::string_view text);
 
-/// Finds out at each tick of which processes all conditions hold.
+/// The growth that conditions compare is that of so many nanoseconds.
+inline constexpr std::uint64_t kGrowthOfNs = 5'000'000'000;
+
+/// Finds out at each tick of which processes all conditions hold. A process without a tick at a moment is at rest: its
+/// counters are those of its last tick. It needs ticks until it has been at rest for kGrowthOfNs.
 class SaveWhen : public analysis::TraceObserver {
   public:
     explicit SaveWhen(std::vector<core::Assertion> conditions) : conditions_(std::move(conditions)) {}
@@ -47,9 +51,11 @@ class SaveWhen : public analysis::TraceObserver {
     double value_of(const core::Assertion &condition, const core::Tick &tick, const Known &known) const;
 
     std::vector<core::Assertion> conditions_;
-    std::map<int, Known> known_;  ///< by PID
-    std::set<int> holding_;       ///< PIDs
-    bool held_ = false;           ///< of a process that has ended
+    std::map<int, Known> known_;                   ///< by PID
+    std::uint64_t seq_ = 0;                        ///< of the last tick
+    std::uint64_t moment_ns_ = 0, before_ns_ = 0;  ///< first ticks with the last two `seq`
+    std::set<int> holding_;                        ///< PIDs
+    bool held_ = false;                            ///< of a process that has ended
     int pid_ = 0;
     std::string reason_;
 };

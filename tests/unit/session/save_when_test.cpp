@@ -13,6 +13,7 @@ core::Tick tick(int second, std::int64_t rss, std::int64_t lag = 0, int pid = 10
     constexpr std::int64_t kPages = 256;
     core::Tick tick;
     tick.t_ns = static_cast<std::uint64_t>(second) * kSecond;
+    tick.seq = static_cast<std::uint64_t>(second);
     tick.process.pid = pid;
     tick.process.comm = "cache";
     tick.ledger.flushed[core::Member::Anon] = {(rss - lag) * kPages};
@@ -76,6 +77,30 @@ TEST(SaveWhen, ComparesLagAndGrowthAndAllOfSeveral) {
     EXPECT_TRUE(both.holds()) << "60 MiB in the last 5 s";
     both.on_tick(tick(8, 210));
     EXPECT_FALSE(both.holds());
+}
+
+TEST(SaveWhen, ComparesTheGrowthOfFiveSeconds) {
+    SaveWhen save = when("growth>10MiB");
+    for (int second = 1; second <= 6; ++second)
+        save.on_tick(tick(second, second == 1 ? 100 : 170));
+    EXPECT_TRUE(save.holds());
+    save.on_tick(tick(7, 170));
+    EXPECT_FALSE(save.holds()) << "it grew more than 5 s ago";
+    SaveWhen slow = when("growth>=10MiB");
+    slow.on_tick(tick(1, 100));
+    slow.on_tick(tick(11, 200));
+    EXPECT_TRUE(slow.holds()) << "no process has a tick in these 10 s";
+}
+
+/// A process at rest has no ticks while others have some.
+TEST(SaveWhen, KnowsThatAProcessAtRestHasNotGrown) {
+    SaveWhen save = when("growth>10MiB");
+    save.on_tick(tick(1, 100));
+    for (int second = 1; second <= 60; ++second)
+        save.on_tick(tick(second, 7, 0, 11));
+    save.on_tick(tick(60, 160));
+    EXPECT_TRUE(save.holds()) << "60 MiB in the last 5 s, though its last tick is 59 s old";
+    EXPECT_EQ(save.reason(), "growth 12,288 kB/s > 10 MiB, in cache [10]");
 }
 
 TEST(SaveWhen, RefusesWhatIsNoCondition) {
