@@ -37,8 +37,10 @@ Status Session::open() {
         stacks_.emplace(options_.samples.period);
         chosen.observer = &with_stacks_.emplace(writer_, *stacks_);
     }
-    if (!options_.save_when.empty())
+    if (!options_.save_when.empty()) {
+        chosen.rest_after_ns = kGrowthOfNs + 1'000'000'000;
         chosen.observer = &with_condition_.emplace(*chosen.observer, save_when_.emplace(options_.save_when));
+    }
     auto tracer = tracer::Tracer::open(chosen);
     if (!tracer) return tracer.error();
     tracer_.emplace(std::move(*tracer));

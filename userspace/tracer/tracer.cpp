@@ -326,12 +326,12 @@ bool Tracer::State::many_on_screen() const {
     return options.for_screen && !options.counting && analyzer.size() > options.many;
 }
 
-/// Whether the process needs no reading now: it has had no update for longer than --save-when computes growth over. A
-/// reading takes 0.5 ms and a walk more, so thousands of them would take a CPU; those of processes at rest take a
-/// hundredth of one. Each process has another interval, so that not all are read at one
-/// tick. If ticks come more often than once a second, one second without an update is enough, since its last reading.
+/// Whether the process needs no reading now: it has had no update for Options::rest_after_ns. A reading takes 0.5 ms
+/// and a walk more, so thousands of them would take a CPU; those of processes at rest take a hundredth of one. Each
+/// process has another interval, so that not all are read at one tick. If ticks come more often than once a second, one
+/// second without an update is enough, since its last reading.
 bool Tracer::State::may_rest(const core::GroupView &group, std::uint64_t now_ns) {
-    constexpr std::uint64_t kSecond = 1'000'000'000, kStill = 6 * kSecond;
+    constexpr std::uint64_t kSecond = 1'000'000'000;
     if (!many_on_screen()) return false;
     const std::uint64_t changes = analyzer.updates(group.mm) + analyzer.losses().lost();
     Rest &rest = rests[group.host_tgid];
@@ -344,7 +344,7 @@ bool Tracer::State::may_rest(const core::GroupView &group, std::uint64_t now_ns)
     const std::uint64_t cost_ns = kReadingNs + (plan != walks.end() ? 2 * plan->second.cost_ns : 0);
     const std::uint64_t least = std::max(kLeast, kCostsAtMost * cost_ns * rests.size());
     const std::uint64_t interval = least + least / 100 * (static_cast<std::uint64_t>(group.host_tgid) % 101);
-    const bool still = now_ns - rest.since_ns >= kStill;
+    const bool still = now_ns - rest.since_ns >= options.rest_after_ns;
     // A tick that comes a little early still reads.
     const std::uint64_t rests_for = still ? interval : kSecond * 19 / 20;
     return !asked && group.tgid != shown_pid && rest.since_ns <= rest.read_ns && now_ns - rest.read_ns < rests_for;

@@ -42,6 +42,7 @@ class Tracer {
         bool for_screen = false;  ///< as AnalyzerOptions::for_screen
         /// For a screen: if there are more mms and tasks than this, processes at rest do not have a tick each time.
         std::size_t many = 400;
+        std::uint64_t rest_after_ns = 2'000'000'000;  ///< time without an update after which a process is at rest
         /// Receives the ticks and, if it needs_records(), the records. Must outlive the tracer; may be null.
         analysis::TraceObserver *observer = nullptr;
     };

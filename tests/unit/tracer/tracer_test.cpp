@@ -389,6 +389,7 @@ struct AtRest {
     bool for_screen = true;
     std::size_t many = 0;
     int seconds = 0;
+    std::uint64_t rest_after_ns = Tracer::Options().rest_after_ns;
     int processes = 1;
     int ticks_per_second = 1;
     bool updates_at_last = false;
@@ -409,6 +410,7 @@ Taken taken(const AtRest &rest) {
     options.observer = &kept;
     options.for_screen = rest.for_screen;
     options.many = rest.many;
+    options.rest_after_ns = rest.rest_after_ns;
     options.names = true;
     Tracer tracer = Tracer::over(std::move(source), options);
     for (int i = 0; i < rest.processes; ++i)
@@ -425,10 +427,11 @@ Taken taken(const AtRest &rest) {
 }
 
 TEST(TracerAtRest, ReadsProcessesLessOftenIfThereAreManyOnAScreen) {
-    EXPECT_EQ(taken({.seconds = 5, .processes = 5}).ticks, 5 * 5U);
+    EXPECT_EQ(taken({.seconds = 2, .processes = 5}).ticks, 5 * 2U);
+    EXPECT_EQ(taken({.seconds = 5, .rest_after_ns = 6'000'000'000, .processes = 5}).ticks, 5 * 5U);
     const std::size_t rested = taken({.seconds = 100, .processes = 5}).ticks;
-    EXPECT_GE(rested, 5 * 6U + 94U) << "at least one in each second";
-    EXPECT_LE(rested, 5 * 7U + 99U);
+    EXPECT_GE(rested, 5 * 2U + 98U) << "at least one in each second";
+    EXPECT_LE(rested, 5 * 3U + 99U);
     const std::string last = taken({.seconds = 101, .processes = 5, .updates_at_last = true}).last;
     EXPECT_NE(last.find("\"pid\":4711,"), std::string::npos) << "an update ends the rest: " << last;
     const std::size_t all = taken({.seconds = 50, .processes = 50, .all_at_last = true}).ticks;
@@ -452,7 +455,7 @@ TEST(TracerAtRest, ListsMappingsOnlyOfProcessesThatItReads) {
     EXPECT_EQ(taken({.many = 400, .seconds = 300, .processes = 50}).listings, 50 * 31U) << "and at the attach";
     const Taken many = taken({.seconds = 300, .processes = 50});
     EXPECT_GE(many.listings, 50 * 4U);
-    EXPECT_LE(many.listings, 50 * 4U + (many.ticks - 50 * 6U));
+    EXPECT_LE(many.listings, 50 * 4U + (many.ticks - 50 * 2U));
     EXPECT_LE(many.listings, 50 * 20U);
 }
 
