@@ -37,9 +37,10 @@ constexpr std::uint64_t kWork = 300'000'000, kWorkOfByte = 64;
 /// CPU time for reading all records: 40 % of 10 s and 60 % of 1 s per 4 MB. The rest is for the work after the last
 /// record and for other programs on the machine.
 constexpr double kSeconds = 4, kSecondsOfByte = 0.6 / 4e6;
-/// CPU time per byte for a recording that is not as dense as that: twice what the slowest export of a recording of a
-/// tracer takes, whose records have a byte or more each. Small files do not gain from it.
-constexpr double kSecondsOfSparseByte = 10e-6;
+/// CPU time for a recording that is not as dense as that, by its size and by the work so far: twice what the slowest
+/// export of a recording of a tracer takes, whose records have a byte or more each. Small files do not gain from it,
+/// nor do files that are mostly padding.
+constexpr double kSecondsOfSparseByte = 10e-6, kSecondsOfWork = 0.25e-6;
 /// The command ends at this multiple of the time for reading.
 constexpr double kToTheEnd = 1.5;
 constexpr const char *kTooLong = "reading it takes too long";
@@ -92,7 +93,9 @@ double FileBudget::seconds() const {
     const auto bytes = static_cast<double>(bytes_);
     const double least = kSeconds + kSecondsOfByte * bytes;
     const double more = kSecondsOfByte * static_cast<double>(more_bytes_);
-    return slowness_.value_or(1) * (more + (dense_ ? least : std::max(least, kSecondsOfSparseByte * bytes)));
+    const double sparse =
+        std::min(kSecondsOfSparseByte * bytes, kSecondsOfWork * static_cast<double>(earlier_work_ + work_));
+    return slowness_.value_or(1) * (more + (dense_ ? least : std::max(least, sparse)));
 }
 
 void FileBudget::add(std::uint64_t bytes) {
@@ -102,7 +105,9 @@ void FileBudget::add(std::uint64_t bytes) {
 }
 
 bool FileBudget::spent(std::uint64_t work) {
-    if (!dense_ && work > kWork + kWorkOfByte * bytes_) {
+    if (work < work_) earlier_work_ += work_;  // the next file
+    work_ = work;
+    if (!dense_ && work_ > kWork + kWorkOfByte * bytes_) {
         dense_ = true;
         set_deadline();
     }
@@ -111,6 +116,7 @@ bool FileBudget::spent(std::uint64_t work) {
         slowness_ = system::slowness();
         set_deadline();
     }
+    if (seconds() > 1.1 * deadline_of_) set_deadline();
     spent_ = spent_ || over();
     return spent_;
 }
@@ -151,7 +157,8 @@ void FileBudget::start_clock() {
 
 void FileBudget::set_deadline() {
     if (!timer_) return;
-    const double at = began_ + kToTheEnd * seconds();
+    deadline_of_ = seconds();
+    const double at = began_ + kToTheEnd * deadline_of_;
     itimerspec when{};
     when.it_value.tv_sec = static_cast<std::time_t>(at);
     when.it_value.tv_nsec = static_cast<long>((at - std::floor(at)) * 1e9);
@@ -159,6 +166,7 @@ void FileBudget::set_deadline() {
 }
 
 void FileBudget::restart() {
+    earlier_work_ = 0;
     began_ = system::cpu_seconds();
     set_deadline();
 }

@@ -13,9 +13,10 @@
 namespace rsslag::cli {
 
 /// Limits the cost of reading recordings by the total size of the files. Memory: 256 MiB plus that size, enforced by
-/// RLIMIT_DATA. CPU time: at most 10 s plus 1 s for each 4 MB. It is at least 15 us for each byte, unless the recording
-/// has far more records per byte than those of a tracer; system::slowness() multiplies it. A timer ends rsslag if a
-/// single step takes longer. It first restores the terminal and removes the files of terminal::remove_at_death().
+/// RLIMIT_DATA. CPU time: at most 10 s plus 1 s for each 4 MB. It is more, up to 15 us for each byte, for as much work
+/// as records make, unless the recording has far more records per byte than those of a tracer; system::slowness()
+/// multiplies it. A timer ends rsslag if a single step takes longer. It first restores the terminal and removes the
+/// files of terminal::remove_at_death().
 class FileBudget {
   public:
     explicit FileBudget(std::vector<std::string> files);
@@ -26,6 +27,8 @@ class FileBudget {
     /// Whether the CPU time is spent. `work`: analysis::Replay::work() so far. Once true, it stays true.
     bool spent(std::uint64_t work);
     bool was_spent() const { return spent_; }
+    /// CPU time allowed for reading so far, in seconds.
+    double seconds() const;
     /// The time starts again: a screen has shown what the user asked for.
     void restart();
     /// Allows another file this much memory, and 1 s of CPU time for each 4 MB of it.
@@ -40,7 +43,6 @@ class FileBudget {
     std::string names() const;
     core::Error refusal(const std::string &why) const;
     core::Error too_little_memory(const char *limit) const;
-    double seconds() const;
     void start_clock();
     void set_deadline();
 
@@ -48,7 +50,10 @@ class FileBudget {
     std::uint64_t bytes_ = 0;         ///< of all recordings
     std::uint64_t more_bytes_ = 0;    ///< of add()
     std::uint64_t given_memory_ = 0;  ///< RLIMIT_DATA of rsslag at its start
+    std::uint64_t work_ = 0;          ///< of the file that is being read
+    std::uint64_t earlier_work_ = 0;  ///< of the files before it
     double began_ = 0;                ///< CPU time of the process
+    double deadline_of_ = 0;          ///< seconds() when the deadline was set
     std::optional<timer_t> timer_;
     std::optional<double> slowness_;  ///< measured when the time is over for the first time
     bool dense_ = false;

@@ -93,5 +93,26 @@ TEST(FileBudget, AllowsTheMemoryOfAnotherFileOnceItIsAdded) {
                 testing::ExitedWithCode(0), "^$");
 }
 
+/// A file that is mostly padding gets no more time than its size allows.
+TEST(FileBudget, AllowsTimeForTheWorkThatRecordsMake) {
+    constexpr off_t kBytes = 10'000'000;
+    constexpr double kOfSize = 4 + 0.6 * 10 / 4;
+    std::string file = testing::TempDir() + "XXXXXX";
+    const core::Fd made(mkstemp(file.data()));
+    ASSERT_EQ(ftruncate(made.get(), kBytes), 0);
+    FileBudget budget({file});
+    unlink(file.c_str());
+    EXPECT_FALSE(budget.spent(1'000'000));
+    EXPECT_DOUBLE_EQ(budget.seconds(), kOfSize);
+    EXPECT_FALSE(budget.spent(60'000'000));
+    EXPECT_DOUBLE_EQ(budget.seconds(), 15);
+    EXPECT_FALSE(budget.spent(20'000'000)) << "of the next file";
+    EXPECT_DOUBLE_EQ(budget.seconds(), 20);
+    EXPECT_FALSE(budget.spent(800'000'000));
+    EXPECT_DOUBLE_EQ(budget.seconds(), 100) << "at most 10 us a byte";
+    EXPECT_FALSE(budget.spent(1'000'000'000));
+    EXPECT_DOUBLE_EQ(budget.seconds(), kOfSize) << "denser than recordings of a tracer";
+}
+
 }  // namespace
 }  // namespace rsslag::cli
