@@ -37,7 +37,6 @@ class Assembler {
     /// Writes the open chunk.
     void close();
     bool open() const { return !payload_.empty(); }
-    std::size_t open_bytes() const { return payload_.size(); }
     /// Closes the open chunk, then writes the index and the end chunk.
     void end(const std::optional<PeakLag> &peak = std::nullopt);
     /// The index and the end chunk that end() would write if no chunk were open.

@@ -2,6 +2,7 @@
 // The same events make the same ticks, whatever is queried from the analyzer in between, and from any source.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <random>
@@ -12,7 +13,7 @@
 #include "documents/tick.h"
 #include "events.h"
 #include "recorded.h"
-#include "recording/memory_segments.h"
+#include "recording/assembler.h"
 
 namespace rsslag::analysis {
 namespace {
@@ -95,17 +96,19 @@ TEST_P(SameTicks, WhetherRecordsComeOneByOneOrTogether) {
     EXPECT_EQ(reported(single), reported(trace));
 }
 
-TEST_P(SameTicks, OutOfMemory) {
-    constexpr std::size_t kPlenty = std::size_t{64} << 20;
+TEST_P(SameTicks, OutOfARecording) {
     const Trace trace = trace_named(GetParam());
-    recording::MemorySegments memory(kPlenty);
-    memory.begin(header_of(trace.facts));
+    std::string file;
+    recording::Assembler assembler([&file](const recording::Bytes &bytes) { file += bytes; });
+    assembler.begin(header_of(trace.facts));
     for (const event::Event &event : trace.events)
-        ASSERT_TRUE(memory.add(event));
-    EXPECT_LE(memory.bytes(), kPlenty);
-    const auto segments = memory.segments();
-    ASSERT_EQ(segments.size(), 1U);
-    EXPECT_EQ(reported(trace_of(segments[0])), reported(trace));
+        assembler.add(event);
+    assembler.end();
+    const auto read = [&file](std::uint64_t offset, std::span<char> out) {
+        return static_cast<std::int64_t>(
+            std::string_view(file).substr(std::min<std::size_t>(offset, file.size())).copy(out.data(), out.size()));
+    };
+    EXPECT_EQ(reported(trace_of({read, file.size()})), reported(trace));
 }
 
 INSTANTIATE_TEST_SUITE_P(, SameTicks, testing::Values("by hand", "classic-6.1.rsslag", "quiet-6.1.rsslag"),
