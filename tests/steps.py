@@ -142,7 +142,7 @@ def everything_else():
         [Step('live-all', live(), 700, 3600, **{**tracing, 'environment': LONG + (('RSSLAG_TEST_TRACE_SECONDS', '600'),)})],
         *two_mms,
         [Step('known-truth-long', known_truth('--long', '--times', '50', '--narrow'), 1700, 7200, **tracing)],
-        [Step('inject', python('tests/inject/inject.py', RSSLAG, '--sites', '--seconds', '600'), 700, 3600, **tracing)],
+        [Step('inject', python('tests/inject/inject.py', RSSLAG, '--sites', '--seconds', '600'), 2200, 7200, **tracing)],
         [build('build-no-probe', 'no-probe', 300, 'rsslag', 'workload')],
         [Step('tests-no-probe', ctest('build-no-probe', '-L', 'contract', each=1500), 200, 3600, needs=('build-no-probe',))],
         [build('build-asan', 'asan', 700, 'unit_tests', 'fuzzers', missing=clang('fuzzer'))],

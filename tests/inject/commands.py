@@ -111,6 +111,17 @@ def recorded(rsslag):
     return check
 
 
+def saved(rsslag):
+    """The recordings that a condition has saved can be read."""
+    def check(ran, directory, *_):
+        files = [str(file) for file in Path(directory).glob('kept-*')]
+        wrong_unless(files or complained(ran), 'status 0, and nothing is saved')
+        for file in files:
+            done = subprocess.run([rsslag, 'report', '--json', file], capture_output=True, check=False)
+            wrong_unless(done.returncode == 0, f'the recording: {done.stderr}')
+    return check
+
+
 def same_as_clean(ran, _directory, _target, clean):
     wrong_unless(ran.out == clean.out or complained(ran), 'status 0, and the output differs')
 
@@ -246,6 +257,9 @@ def commands(rsslag):
         Command('record', ['record', '-o', '{dir}/rec', '--duration', '150ms', '-p', '{pid}'], recorded(rsslag)),
         Command('record-limited', ['record', '-o', '{dir}/rec', '--max-size', '256K', '--duration', '150ms', '-p', '{pid}'],
                 recorded(rsslag)),
+        Command('record-stacks', ['record', '--stacks', '-o', '{dir}/rec', '--duration', '150ms', '-p', '{pid}'], recorded(rsslag)),
+        Command('record-when', ['record', '--keep', '1m', '--save-when', 'rss>1KiB', '-o', '{dir}/kept', '--duration', '150ms', '-p', '{pid}'],
+                saved(rsslag)),
         Command('top', ['top', '--once', '--json'], rows_there),
         Command('maps', ['maps', '--json', '{pid}'], one_process),
         Command('maps-pages', ['maps', '--pages', '--json', '{pid}'], one_process),
@@ -259,6 +273,7 @@ def commands(rsslag):
         ToDatabase('export-sqlite', ['export', '--format', 'sqlite', '-o', '{dir}/db', RECORDING], database),
         Command('export-perfetto', ['export', '--format', 'perfetto', '-o', '{dir}/trace', RECORDING], same_file('trace')),
         Command('report-svg', ['report', '--json', '--svg', '{dir}/svg', RECORDING], same_file('svg')),
+        Command('report-html', ['report', '--json', '--html', '{dir}/html', RECORDING], same_file('html')),
         Command('report-diff', ['report', '--json', '--diff', RECORDING, RECORDING], same_as_clean),
         Command('maps-elf', ['maps', '--elf', '*/libc.so.6', '--json', '{pid}'], of_elf_file),
         Command('snapshot-command', ['snapshot', '--json', '--delay', '50ms', '--', 'sleep', '5'], command_there),

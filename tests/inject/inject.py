@@ -7,8 +7,9 @@ is complete if the status is 0.
     tests/inject/inject.py build/rsslag [--sites] [--seconds N] [--part K/N] [--command NAME] [--call NAME] [--seed N]
 
 With --sites it tests each place that a call is made from, otherwise each call, which takes less time. Runs all cases, or a random
-selection that takes N seconds. With --part 1/3, 2/3 and 3/3, three runs together test each case that all of them find. A case fails
-if it does so twice in a row. Status 77 if nothing can be tested on this machine."""
+selection that takes N seconds; with --sites, the first occurrence from each place is tested however long that takes. With --part 1/3,
+2/3 and 3/3, three runs together test each case that all of them find. A case fails if it does so twice in a row. Status 77 if nothing
+can be tested on this machine."""
 import argparse
 import collections
 import concurrent.futures
@@ -172,22 +173,28 @@ class Calls:
             self.pending[pid] = self.last
 
     def tried(self):
-        """By call the numbers of the occurrences to test: first, second and last from each place."""
+        """By call the numbers of the occurrences to test, first, second and last from each place; those that are a first one; and the
+        number of places."""
         places = collections.defaultdict(list)
         for pid, call, number, frames in self.found:
             # strace counts per thread, so a number of another thread also matches a call of the loader.
             if number > self.before[call]:
                 places[pid == self.main, call, tuple(frames[:FRAMES])].append(number)
-        tried = collections.defaultdict(set)
+        tried, first = collections.defaultdict(set), collections.defaultdict(set)
         for (_, call, _), numbers in places.items():
+            first[call].add(numbers[0])
             tried[call].update((numbers[0], numbers[min(1, len(numbers) - 1)], numbers[-1]))
-        return tried, len(places)
+        return tried, first, len(places)
 
 
 def closes_of_others(text, directory):
     """Whether a close() failed that cannot: the number of the call was that of another one in this run."""
     closes = closes_of_output(text, directory)
     return any(re.search(INJECTED_CLOSE, line) and line not in closes for line in text.splitlines())
+
+
+# `always`: it is tested even after the time that --seconds gives.
+Injection = collections.namedtuple('Injection', 'command what always')
 
 
 class Runner:
@@ -237,14 +244,15 @@ class Runner:
         begin = time.monotonic()
         calls = self.run(command, [], 12 * HANG)
         command.patience = HANG + 3 * (time.monotonic() - begin)  # on a busy machine every run takes longer
-        tried, places = (self.run(command, ['-k'], 90 * HANG) if self.sites else calls).tried()
+        tried, first, places = (self.run(command, ['-k'], 90 * HANG) if self.sites else calls).tried()
         self.places += places
         self.unknown.update(call for call in tried if call not in ERRORS)
-        return [(command, f'{call}:error={error}:when={number}')
+        return [Injection(command, f'{call}:error={error}:when={number}', self.sites and number in first[call])
                 for call, numbers in sorted(tried.items()) for number in sorted(numbers) for error in ERRORS.get(call, ())]
 
-    def inject(self, command, what):
+    def inject(self, injection):
         """None, or a description of the error."""
+        command, what = injection.command, injection.what
         try:
             self.run(command, ['-e', 'trace=' + what.partition(':')[0], '-e', 'inject=' + what], command.patience)
         except (Wrong, ValueError, KeyError, OSError, sqlite3.Error) as wrong:
@@ -257,7 +265,7 @@ def part(text):
     number, of = map(int, text.split('/'))
     if not 1 <= number <= of:
         raise ValueError(text)
-    return lambda command, what: zlib.crc32(f'{command.name}: {what}'.encode()) % of == number - 1
+    return lambda each: zlib.crc32(f'{each.command.name}: {each.what}'.encode()) % of == number - 1
 
 
 def why_not(rsslag):
@@ -295,22 +303,26 @@ def main():
             chosen = [each for each in commands(rsslag) if options.command is None or each.name in options.command]
             all_of_them = [each for of_one in pool.map(runner.injections, chosen) for each in of_one]
             if options.call:
-                all_of_them = [each for each in all_of_them if each[1].startswith(options.call + ':')]
+                all_of_them = [each for each in all_of_them if each.what.startswith(options.call + ':')]
             found = len(all_of_them)
-            all_of_them = [each for each in all_of_them if options.part(*each)]
+            all_of_them = [each for each in all_of_them if options.part(each)]
             random.Random(options.seed).shuffle(all_of_them)
-            print(f'{len(chosen)} commands, {runner.places} places, {found} injections, {len(all_of_them)} of this part, found after '
-                  f'{time.monotonic() - begin:.0f} s; no errors are listed for {" ".join(sorted(runner.unknown))}', flush=True)
+            all_of_them.sort(key=lambda each: not each.always)
+            always = sum(each.always for each in all_of_them)
+            print(f'{len(chosen)} commands, {runner.places} places, {found} injections, {len(all_of_them)} of this part, {always} of them '
+                  f'at the first occurrence from a place, found after {time.monotonic() - begin:.0f} s; no errors are listed for '
+                  f'{" ".join(sorted(runner.unknown))}', flush=True)
             wrong, once = [], []
             for number in (signal.SIGINT, signal.SIGTERM):  # ends after the injections that have begun, and says how many there were
                 signal.signal(number, lambda *_: stopped.set())
 
             def one(injection):
-                if stopped.is_set() or (options.seconds and time.monotonic() - begin > options.seconds):
+                late = options.seconds and time.monotonic() - begin > options.seconds
+                if stopped.is_set() or (late and not injection.always):
                     return False
-                error = runner.inject(*injection)
+                error = runner.inject(injection)
                 if error:
-                    again = runner.inject(*injection)  # the same call may be another one, and a busy machine is slow
+                    again = runner.inject(injection)  # the same call may be another one, and a busy machine is slow
                     print('FAIL:' if again else 'once:', error, flush=True)
                     (wrong if again else once).append(error)
                 return True
