@@ -223,23 +223,38 @@ void draw_top_help(Grid &grid, int row, int rows) {
         grid.put(row + i, 0, lines[static_cast<std::size_t>(i)], i == 0 ? Look::Bold : Look::Plain);
 }
 
-/// The sum of all lags, and the process with the largest. An mm that several processes share counts once.
-std::string top_sentence(const TopTable &table, const TextStyle &style, int width) {
-    core::Pages hidden;
-    std::map<std::uint64_t, bool> seen;
-    const TopProcess *most = nullptr;
+/// Of all processes. An mm that several of them share counts once.
+struct TopSums {
+    core::Pages exact, hidden;
     std::size_t hiding = 0;
+    bool moved = false;                ///< counters of one of them changed during the pass
+    const TopProcess *most = nullptr;  ///< the one with the largest lag; null: there is none
+};
+
+TopSums sums_of(const TopTable &table) {
+    TopSums sums;
+    std::set<std::uint64_t> seen;
     for (const TopProcess &process : table.processes) {
-        if (!seen.emplace(process.total.mm, true).second) continue;
-        hidden += process.lag();
-        hiding += process.lag().n != 0 ? 1 : 0;
-        if (most == nullptr || process.lag() > most->lag()) most = &process;
+        if (!seen.insert(process.total.mm).second) continue;
+        sums.exact += process.total.exact().rss();
+        sums.hidden += process.lag();
+        sums.hiding += process.lag().n != 0 ? 1 : 0;
+        sums.moved = sums.moved || process.total.moved;
+        if (sums.most == nullptr || process.lag() > sums.most->lag()) sums.most = &process;
     }
-    const auto text = [&](core::Pages pages) { return amount(pages, table.machine.page_size, style); };
-    std::vector<Part> parts{{0, fmt::format(" stat hides {} of {} processes", text(hidden), thousands(hiding))}};
-    if (most != nullptr && most->lag().n > 0) {
-        parts.push_back({1, fmt::format("the most: {} [{}] {}", core::printable(most->total.comm, style.utf8),
-                                        most->total.tgid, text(most->lag()))});
+    return sums;
+}
+
+/// The sum of all lags, and the process with the largest.
+std::string top_sentence(const TopTable &table, const TopSums &sums, const TextStyle &style, int width) {
+    const auto text = [&](core::Pages pages, bool moved) {
+        return (moved ? "~" : "") + amount(pages, table.machine.page_size, style);
+    };
+    std::vector<Part> parts{
+        {0, fmt::format(" stat hides {} of {} processes", text(sums.hidden, sums.moved), thousands(sums.hiding))}};
+    if (sums.most != nullptr && sums.most->lag().n > 0) {
+        parts.push_back({1, fmt::format("the most: {} [{}] {}", core::printable(sums.most->total.comm, style.utf8),
+                                        sums.most->total.tgid, text(sums.most->lag(), sums.most->total.moved))});
     }
     return fitting(parts, width, ";  ");
 }
@@ -372,7 +387,8 @@ Grid TopScreen::draw(Size size) const {
                  {5, local_clock(table.time)}},
                 width - 1),
         Look::Heading);
-    grid.put(1, 0, top_sentence(table, state.style, width - 1), Look::Bold);
+    const TopSums sums = sums_of(table);
+    grid.put(1, 0, top_sentence(table, sums, state.style, width - 1), Look::Bold);
     const Area area{3, 0, std::max(rows - 5, 1), width};  // the last two rows: a blank one and the keys
     const Window window = window_of(listed.size(), static_cast<std::size_t>(area.rows - 1), state.rank(listed));
     TopCells cells{state.style, table.machine.page_size, state.walked, {}};
@@ -394,10 +410,12 @@ Grid TopScreen::draw(Size size) const {
         grid.put(2, 0, " " + state.notice, Look::Bold);
     } else {
         grid.put(2, 0,
-                 fitting({{0, fmt::format(" one pass {:.1f} ms", static_cast<double>(table.pass_us) / 1000.0)},
+                 fitting({{0, fmt::format(" They hold {}{} together", sums.moved ? "~" : "",
+                                          amount(sums.exact, table.machine.page_size, state.style))},
+                          {2, fmt::format("one pass {:.1f} ms", static_cast<double>(table.pass_us) / 1000.0)},
                           {1, state.shared_by_selected()},
                           {1, fmt::format("rsslag: CPU {:.1f} %", table.own.cpu_percent)},
-                          {2, fmt::format("RSS {}", amount(table.machine.page_size.pages(table.own.rss),
+                          {3, fmt::format("RSS {}", amount(table.machine.page_size.pages(table.own.rss),
                                                            table.machine.page_size, state.style))}},
                          width - 1),
                  Look::Faint);
