@@ -387,7 +387,10 @@ std::optional<Intent> LiveState::character(char32_t key) {
         case U's': next_sort(); break;
         case U'/':
             filtering = true;
-            if (!stacks.shown) one = growth = false;
+            if (stacks.shown) break;
+            if (shown_table() == Table::Cpus) selected.reset();  // CPUs have no names
+            table = Table::Threads;
+            one = growth = false;
             break;
         case U't': table = Table::Threads, selected.reset(), one = growth = stacks.shown = false; break;
         case U'c':

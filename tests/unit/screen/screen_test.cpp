@@ -366,6 +366,13 @@ TEST_F(Screens, FilterByNameOrNumber) {
     EXPECT_EQ(shown(screen), shown(classic_screen({})));
 }
 
+TEST_F(Screens, FilterThreadsAlsoFromTheTableOfCpus) {
+    LiveScreen screen = busy_screen({});
+    ASSERT_TRUE(contains(shown(screen), " CPU ")) << shown(screen);
+    press(screen, "/zzz\n");
+    EXPECT_TRUE(contains(shown(screen), "nothing matches the filter")) << shown(screen);
+}
+
 TEST_F(Screens, PauseTheDisplayOnly) {
     LiveScreen screen = classic_screen({});
     press(screen, " ");
