@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <unordered_set>
 
@@ -11,6 +12,7 @@
 #include "documents/columns.h"
 #include "documents/glyphs.h"
 #include "documents/text_parts.h"
+#include "help.h"
 #include "key_row.h"
 #include "live_state.h"
 #include "process_list.h"
@@ -327,32 +329,27 @@ class ListLayout {
     }
 
     void help(const Area &area) {
-        const std::vector<std::string> lines{
-            " Keys",
-            "   up/down j/k PgUp PgDn Home End  move      Enter  open the process   Esc  back",
-            "   s  sort by the next column                S  reverse the order",
-            "   /  filter by name, command, user or PID   v  tree, by cgroup, flat",
-            "   n N  next, previous row of the filter     y  copy the row to the clipboard",
-            "   C  choose the columns                     g  what the process grew by",
-            "   Enter on the row of those that ended      lists them one by one",
-            state_.facts.playback ? "   [ ] or , .  a tick back, forward          p  to the peak lag"
-                                  : "   [ ]  a moment back, on   { }  10 s        End  back to now",
-            state_.facts.playback ? "   space  play, pause   left right  5 s"
-                                  : "   space  pause the display   + -  interval   w  walk smaps   r  record",
-            state_.facts.playback ? "   0-9  to that tenth   + -  faster, slower                        q  quit"
-                                  : "   -- CMD:  o  show or hide its output   i  type to it          q  quit",
-            " Columns",
-            "   EXACT     flushed + cached: what the process holds now",
-            "   GROWTH/s  the mean over the last 5 s",
-            "   PEAK      the highest value since the start of the trace, from every record",
-            "   LAG       the part of EXACT that stat does not show",
-            "   Pages that processes share copy-on-write count in each of them.",
-            " Marks  ~ approximate   ! after a loss, until the resync   >= at least"};
-        for (int i = 0; i < area.rows && i < static_cast<int>(lines.size()); ++i) {
-            const std::string &line = lines[static_cast<std::size_t>(i)];
-            const bool heading = line == " Keys" || line == " Columns";
-            grid_.put(area.row + i, area.column, line, heading ? Look::Bold : Look::Plain);
-        }
+        std::vector<std::string> keys{"j k PgUp PgDn Home End  move", "Enter  open   Esc  back",
+                                      "s S  sort, reverse the order", "/  filter: name, user or PID",
+                                      "n N  next, previous match",    "y  copy the row",
+                                      "C  choose the columns",        "v  tree, by cgroup, flat",
+                                      "g  what the process grew by",  "Enter on ended  list them"};
+        const bool replay = state_.facts.playback.has_value();
+        for (const char *key :
+             replay ? std::array{"[ ] , .  a tick back, on", "left right  5 s", "0-9  to that tenth",
+                                 "p  to the peak lag", "space  play, pause", "+ -  faster, slower"}
+                    : std::array{"[ ]  a moment back, on", "{ }  10 s   End  now", "space  pause the display",
+                                 "+ -  change the interval", "w  walk smaps   r  record", "o i  CMD's output, input"})
+            keys.emplace_back(key);
+        keys.emplace_back("? h F1  help   q  quit");
+        draw_help(grid_, area,
+                  {std::move(keys),
+                   {" Columns", "   EXACT     flushed + cached: what the process holds now",
+                    "   GROWTH/s  the mean over the last 5 s",
+                    "   PEAK      the highest value since the start of the trace, from every record",
+                    "   LAG       the part of EXACT that stat does not show",
+                    "   Pages that processes share copy-on-write count in each of them.",
+                    " Marks  ~ approximate   ! after a loss, until the resync   >= at least"}});
     }
 
     void chooser(const Area &area) {

@@ -468,13 +468,13 @@ Grid LiveScreen::draw(Size size, std::chrono::milliseconds since_tick) const {
     const bool still = state_->frozen || process->ended || state_->stands_still();
     const auto since = still ? std::chrono::milliseconds{} : since_tick;
     const std::uint64_t now_ns = process->tick.t_ns + static_cast<std::uint64_t>(since.count()) * 1'000'000;
+    draw_head(grid, *state_, *process);
     if (grid.size().rows >= 6) {
         draw_footer(grid, *state_, *process);
         Layout(grid, *state_, *process, now_ns, since).draw();
     } else if (grid.size().rows >= 4) {
         grid.put(grid.size().rows - 1, 0, state_->notice.empty() ? " q quit  ? help" : " " + state_->notice);
     }
-    draw_head(grid, *state_, *process);
     return grid;
 }
 

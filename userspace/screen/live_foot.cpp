@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "documents/glyphs.h"
 #include "documents/text_parts.h"
+#include "help.h"
 #include "key_row.h"
 #include "live_state.h"
 
@@ -14,11 +15,10 @@ namespace rsslag::screen {
 namespace {
 
 std::vector<std::string> live_help() {
-    return {"   [ ]  a moment back, on   { }  10 s       End  back to now",
-            "   space  pause the display only            + -  longer or shorter interval",
-            "   w  walk smaps now                        Tab  next process",
-            "   r  record from here; again: its end      ? h F1  this help   q  quit",
-            "   -- CMD:  o  show or hide its output      i  type to it (Ctrl-] ends that)"};
+    return {"[ ]  a moment back, on",     "{ }  10 s   End  now",   "space  pause the display",
+            "+ -  change the interval",   "w  walk smaps now",      "Tab  next process",
+            "r  record; again: its end",  "? h F1  help   q  quit", "o  show, hide CMD's output",
+            "i  type to CMD; Ctrl-] ends"};
 }
 
 /// The keys of the view of a process that is shown.
@@ -120,38 +120,22 @@ void draw_footer(Grid &grid, const LiveState &state, const Process &process) {
     draw_keys(grid, keys_here(state, tick), width, state.style.utf8);
 }
 
-std::string member_names() {
-    std::string names;
-    for (const ShownMember &member : kShownMembers)
-        names += (names.empty() ? "" : ", ") + std::string(name(member));
-    return names;
-}
-
 void draw_help(Grid &grid, const Area &area, const LiveState &state) {
     const Glyphs &glyph = glyphs(state.style.utf8);
-    std::vector<std::string> lines{
-        " Keys",
-        "   up/down j/k PgUp PgDn Home End  move     Enter  one thread or CPU   Esc back",
-        "   s  sort by the next column               /  filter by name or TID",
-        "   n N  next, previous row of the filter    y  copy the row to the clipboard",
-        "   t  threads   c  CPUs                     m  " + member_names(),
-        "   g  what grew in the last 30 s            x  stacks (--stacks), v tree",
-        " Words",
-        "   flushed  what the kernel's own counter holds, and /proc/PID/stat says",
-        "   cached   counted by a thread or a CPU, not yet added to that counter",
-        "   exact    flushed + cached: what the process holds",
-        "   walked   Rss in smaps: the page tables, slow and independent",
-        fmt::format(" Marks  ~ approximate  @1.2s old walk  ! after a loss, until the resync  {} walk",
-                    utf8_of(glyph.walk)),
-        fmt::format("        {} flushed  {} cached  {} counter too high  {} the axis begins above 0",
-                    utf8_of(glyph.flushed), utf8_of(glyph.cached), utf8_of(glyph.excess), utf8_of(glyph.cut)),
-    };
+    Help help{{"j k PgUp PgDn Home End  move", "Enter  open   Esc  back", "s  sort by the next column",
+               "/  filter by name or TID", "n N  next, previous match", "y  copy the row", "t  threads   c  CPUs",
+               "m  rss, or one member", "g  what grew in 30 s", "x  stacks (--stacks)  v tree"},
+              {" Words", "   flushed  what the kernel's own counter holds, and /proc/PID/stat says",
+               "   cached   counted by a thread or a CPU, not yet added to that counter",
+               "   exact    flushed + cached: what the process holds",
+               "   walked   Rss in smaps: the page tables, slow and independent",
+               fmt::format(" Marks  ~ approximate  @1.2s old walk  ! after a loss, until the resync  {} walk",
+                           utf8_of(glyph.walk)),
+               fmt::format("        {} flushed  {} cached  {} counter too high  {} the axis begins above 0",
+                           utf8_of(glyph.flushed), utf8_of(glyph.cached), utf8_of(glyph.excess), utf8_of(glyph.cut))}};
     const std::vector<std::string> own = state.facts.playback ? replay_help() : live_help();
-    lines.insert(lines.begin() + 6, own.begin(), own.end());
-    for (int i = 0; i < area.rows && i < static_cast<int>(lines.size()); ++i) {
-        const std::string &line = lines[static_cast<std::size_t>(i)];
-        grid.put(area.row + i, area.column, line, line == " Keys" || line == " Words" ? Look::Bold : Look::Plain);
-    }
+    help.keys.insert(help.keys.end(), own.begin(), own.end());
+    draw_help(grid, area, help);
 }
 
 std::string kept_text(const CommandOutput &command) {

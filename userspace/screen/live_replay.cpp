@@ -94,10 +94,9 @@ std::vector<Part> replay_keys(const LiveState &state) {
 }
 
 std::vector<std::string> replay_help() {
-    return {"   space  play, pause   , .  a tick back, forward   left right  5 s",
-            "   0-9  to that tenth   + -  faster, slower    p  to the peak lag",
-            "   f  to the next flush     l  to the next loss",
-            "   Tab  next process        ? h F1  this help  q  quit"};
+    return {"space  play, pause",  ", .  a tick back, forward", "left right  5 s",      "0-9  to that tenth",
+            "+ -  faster, slower", "p  to the peak lag",        "f  to the next flush", "l  to the next loss",
+            "Tab  next process",   "? h F1  help   q  quit"};
 }
 
 }  // namespace rsslag::screen

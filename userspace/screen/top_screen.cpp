@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -12,6 +11,7 @@
 #include "documents/glyphs.h"
 #include "documents/text_parts.h"
 #include "documents/top_rows.h"
+#include "help.h"
 #include "key_row.h"
 #include "list_keys.h"
 #include "live_state.h"
@@ -207,20 +207,15 @@ std::optional<Intent> TopState::character(char32_t key) {
 
 namespace {
 
-void draw_top_help(Grid &grid, int row, int rows) {
-    const std::array<const char *, 10> lines{
-        " Keys",
-        "   up/down j/k PgUp PgDn Home End   move         Enter  trace it live   Esc  back from there",
-        "   s  sort by the next column   S  reversed      /  filter by name, command, user, cgroup or PID",
-        "   v  tree, by cgroup, flat   C  choose the columns       n N  next, previous row of the filter",
-        "   w  walk the page tables of the selected one   y  copy the row to the clipboard",
-        "   space  pause   + -  interval   ? h F1  this help   q  quit",
-        " EXACT is what the process holds. LAG is the part of it that the flushed counters do not show.",
-        " All of it comes from one pass of a BPF iterator: page tables are walked only on w.",
-        " ~ the counters changed during the pass",
-        ""};
-    for (int i = 0; i < rows && i < static_cast<int>(lines.size()); ++i)
-        grid.put(row + i, 0, lines[static_cast<std::size_t>(i)], i == 0 ? Look::Bold : Look::Plain);
+Help top_help() {
+    return {{"j k PgUp PgDn Home End  move", "Enter  trace it   Esc  back", "s S  sort, reverse the order",
+             "/  filter: name, user, PID", "n N  next, previous match", "y  copy the row", "C  choose the columns",
+             "v  tree, by cgroup, flat", "w  walk smaps of this one", "space  pause", "+ -  change the interval",
+             "? h F1  help   q  quit"},
+            {" EXACT is what the process holds. LAG is the part of it that the flushed counters do not show.",
+             " All of it comes from one pass of a BPF iterator: page tables are walked only on w.",
+             " Pages that processes share copy-on-write count in each of them.",
+             " ~ the counters changed during the pass"}};
 }
 
 /// Of all processes. An mm that several of them share counts once.
@@ -397,15 +392,14 @@ Grid TopScreen::draw(Size size) const {
             cells.branches.emplace(row.process->total.host_tgid, row.branch);
     if (state.chooser.open())
         state.chooser.draw(grid, area, choice_of(state.choices));
-    else
-        draw_columns(grid, area, columns_of(state, listed, width), cells, state.help ? Window{} : window,
+    else if (!state.help)
+        draw_columns(grid, area, columns_of(state, listed, width), cells, window,
                      [&](std::size_t rank) -> const TopProcess & {
                          static const TopProcess kNone;
                          return listed[rank].process == nullptr ? kNone : *listed[rank].process;
                      });
     if (!state.chooser.open() && !state.help)
         draw_groups(grid, area, listed, window, table.machine.page_size, state.style);
-    if (state.help) draw_top_help(grid, area.row, rows - 5);
     if (!state.notice.empty()) {
         grid.put(2, 0, " " + state.notice, Look::Bold);
     } else {
@@ -420,6 +414,7 @@ Grid TopScreen::draw(Size size) const {
                          width - 1),
                  Look::Faint);
     }
+    if (state.help) draw_help(grid, area, top_help());
     if (rows < 6) return grid;
     if (state.filtering) {
         grid.put(rows - 1, 0,

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <random>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -287,6 +288,37 @@ TEST_F(Screens, ExplainThemselves) {
     EXPECT_TRUE(is_golden(shown(screen, {24, 100}), "screen_help.txt"));
     press(screen, "\x1b");
     EXPECT_EQ(shown(screen), shown(classic_screen({})));
+}
+
+/// The rows from "Keys" to the last key, with single blanks.
+std::vector<std::string> rows_of_keys(const Grid &grid) {
+    std::vector<std::string> rows;
+    for (int i = 0; i < grid.size().rows; ++i) {
+        std::istringstream words(grid.row_text(i));
+        std::string row, word;
+        while (words >> word)
+            row += (row.empty() ? "" : " ") + word;
+        if (row == "Keys" || !rows.empty()) rows.push_back(row);
+        if (contains(row, "? h F1 help q quit")) return rows;
+    }
+    return {};
+}
+
+TEST_F(Screens, ShowAllKeysInSixtyColumnsAndNothingBelowTheHelp) {
+    constexpr Size kSmall{15, 60}, kShown{36, 120};
+    LiveScreen process = classic_screen({}), replay = classic_screen({}), list = test::family_screen({});
+    replay.take(Playback{3'240'000'000, 31'000'000'000, 1, true});
+    for (LiveScreen *screen : {&process, &replay, &list}) {
+        press(*screen, "?");
+        const std::vector<std::string> keys = rows_of_keys(screen->draw(kShown, milliseconds(0)));
+        EXPECT_GE(keys.size(), 7U);
+        EXPECT_EQ(rows_of_keys(screen->draw(kSmall, milliseconds(0))), keys);
+    }
+    TopScreen top(milliseconds(1000), {}, TopSort::Lag);
+    top.take(test::top_table());
+    top.key({Key::Name::Help});
+    EXPECT_GE(rows_of_keys(top.draw(kShown)).size(), 7U);
+    EXPECT_EQ(rows_of_keys(top.draw(kSmall)), rows_of_keys(top.draw(kShown)));
 }
 
 TEST_F(Screens, SayInTheFirstThreeLinesWhoIsRightAndByHowMuch) {
