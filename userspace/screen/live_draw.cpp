@@ -376,23 +376,25 @@ void draw_flushes(Grid &grid, const Area &area, const LiveState &state, const Pr
     if (!of_tid) grid.put_field(area.row, area.column, end, fitting(counts, area.columns), Look::Bold);
     if (of_tid) grid.put_field(area.row, area.column, end, folds ? "ITS LAST FOLDS" : "ITS LAST FLUSHES", Look::Bold);
     const bool wide = area.columns >= 50;  // with the cause
+    const int comm = wide ? 11 : 10;
     const std::string last =
         fmt::format("{:>4} {}", state.style.unit, folds ? "CPU MEMBER" : "WHY") + (wide ? " CAUSE" : "");
-    grid.put_field(area.row + 1, area.column, end, fmt::format("{:>7} {:>7} {:<11} {}", "WHEN", "TID", "COMM", last),
-                   Look::Faint);
+    grid.put_field(area.row + 1, area.column, end,
+                   fmt::format("{:>7} {:>7} {:<{}} {}", "WHEN", "TID", "COMM", comm, last), Look::Faint);
     int row = area.row + 2;
     for (auto flush = process.flushes.rbegin(); flush != process.flushes.rend() && row < area.row + area.rows;
          ++flush) {
         if (flush->t_ns > now_ns || (of_tid && flush->tid != *of_tid)) continue;
         grid.put_right(row, area.column + 7, glyphs(state.style.utf8).minus + age(now_ns - flush->t_ns));
         grid.put_right(row, area.column + 15, std::to_string(flush->tid));
-        grid.put_field(row, area.column + 16, area.column + 27, core::printable(flush->comm, state.style.utf8));
+        grid.put_field(row, area.column + 16, area.column + 16 + comm, core::printable(flush->comm, state.style.utf8));
         const std::string pages = flush->pages ? column(*flush->pages, tick.page_size, state.style) : "?";
         const std::string why =
             folds ? fmt::format("{:>4} {:>3} {:<6}", pages, flush->cpu, name(flush->member))
                   : fmt::format("{:>4} {}{}", pages, core::name(flush->reason),
                                 flush->member == core::Member::Anon ? "" : fmt::format(" {}", name(flush->member)));
-        grid.put_field(row, area.column + 28, end, wide ? fmt::format("{} {}", why, core::name(flush->cause)) : why);
+        grid.put_field(row, area.column + 17 + comm, end,
+                       wide ? fmt::format("{} {}", why, core::name(flush->cause)) : why);
         ++row;
     }
 }
