@@ -5,6 +5,7 @@ import os
 import re
 import tempfile
 import unittest
+from pathlib import Path
 
 import contract
 from contract import ROOT, TracingTest, interpreter, long_only, rsslag
@@ -61,6 +62,17 @@ class ReplayScreen(unittest.TestCase):
             pane.type('q')
             pane.until(lambda text: 'q quit' not in text)
             self.assertEqual(pane.state(), '0 1')
+
+    def test_the_timeline_marks_the_peak_of_a_recording_without_its_end(self):
+        with tempfile.NamedTemporaryFile(suffix='.rsslag') as file, Pane(120, 36) as pane:
+            whole = Path(RECORDING).read_bytes()
+            file.write(whole[:len(whole) * 2 // 3])
+            file.flush()
+            pane.rsslag('replay', '--speed', '16', file.name)
+            text = pane.until('END of')
+            (bar,) = [line for line in text.split('\n') if '━' in line]
+            self.assertEqual(bar.count('▲'), 1, text)
+            pane.type('q')
 
     def test_a_click_on_the_timeline_goes_there(self):
         last_s = self.ticks[-1]['t_ns'] / 10**9

@@ -116,7 +116,7 @@ struct Playback {
         std::uint64_t t_ns = 0;  ///< since the start of the recording
         What what = What::Loss;
     };
-    std::vector<Mark> marks{};  ///< later ones are drawn on top
+    std::vector<Mark> marks{};
 };
 
 /// Facts that are known before the first tick.

@@ -41,9 +41,12 @@ void draw_timeline(Grid &grid, int row, const LiveState &state) {
     const int now = column_of(playback.t_ns);
     grid.fill(row, from, now, glyph.past, Look::Flushed);
     grid.fill(row, now, to, glyph.floor, Look::Faint);
-    for (const Playback::Mark &mark : playback.marks)
-        grid.fill(row, column_of(mark.t_ns), column_of(mark.t_ns) + 1, glyph_of(mark.what, glyph),
-                  mark.what == Playback::Mark::What::Loss ? Look::Uncertain : Look::Cached);
+    using What = Playback::Mark::What;
+    for (const What what : {What::Exec, What::Loss, What::Peak})
+        for (const Playback::Mark &mark : playback.marks)
+            if (mark.what == what)
+                grid.fill(row, column_of(mark.t_ns), column_of(mark.t_ns) + 1, glyph_of(what, glyph),
+                          what == What::Loss ? Look::Uncertain : Look::Cached);
     grid.fill(row, now, now + 1, glyph.here, Look::Bold);
     for (int column = from; column < to; ++column)
         grid.on_click(row, column, column + 1,

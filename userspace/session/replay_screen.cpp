@@ -76,8 +76,7 @@ class Player : public analysis::TraceObserver {
         const std::uint64_t start_ns = replay_->header().start_ns;
         const std::uint64_t last_ns = positions_.empty() ? 0 : positions_.back().last_ns;
         end_ns_ = std::min(last_ns - std::min(last_ns, start_ns), kMostTime);
-        if (const auto peak = replay_->peak(); peak && peak->lag.n > 0)
-            marks_.push_back({peak->t_ns, screen::Playback::Mark::What::Peak});
+        if (const auto peak = replay_->peak()) know_peak(*peak);
         return core::success();
     }
 
@@ -186,10 +185,18 @@ class Player : public analysis::TraceObserver {
     void mark(const core::Tick &tick) {
         constexpr std::size_t kMost = 1'000;
         using Mark = screen::Playback::Mark;
+        if (tick.extremes.lag > highest_.lag) highest_ = {tick.extremes.lag_t_ns, tick.process.pid, tick.extremes.lag};
         if (tick.t_ns <= marked_until_ns_ || marks_.size() >= kMost) return;
         marked_until_ns_ = tick.t_ns;
         if (tick.lost > lost_) marks_.push_back({tick.t_ns, Mark::What::Loss});
         if (tick.state == core::State::Exec) marks_.push_back({tick.t_ns, Mark::What::Exec});
+    }
+
+    /// Marks the peak lag of the recording, unless it is known already.
+    void know_peak(const recording::PeakLag &peak) {
+        if (peak_) return;
+        peak_ = peak;
+        if (peak.lag.n > 0) marks_.push_back({peak.t_ns, screen::Playback::Mark::What::Peak});
     }
 
     /// Moves all pending ticks with the number of the first one: those of one moment.
@@ -211,7 +218,9 @@ class Player : public analysis::TraceObserver {
             }
         }
         t_ns_ = std::min(t_ns, end_ns_);
-        if (over_ && pending_.empty()) t_ns_ = std::max(end_ns_, reached_ns_), playing_ = false;
+        if (!over_ || !pending_.empty()) return;
+        t_ns_ = std::max(end_ns_, reached_ns_), playing_ = false;
+        if (!skipped_ && !leaving()) know_peak(highest_);
     }
 
     /// Sends the batch and the position to the screen, if either has changed.
@@ -262,6 +271,7 @@ class Player : public analysis::TraceObserver {
         const std::uint64_t start_ns = replay_->header().start_ns;
         const bool far = position && position->first_ns > start_ns + reached_ns_;
         if (t_ns < reached_ns_ || far) {
+            skipped_ = skipped_ || position;
             if (const Status begun = begin(position); !begun) return post_notice(*screen_, begun.error().what);
             batch_.take();
             rewound_ = true;
@@ -309,8 +319,8 @@ class Player : public analysis::TraceObserver {
 
     void seek_to_peak() {
         playing_ = false;
-        if (!peak_) peak_ = replay_->peak();
-        if (!peak_) peak_ = find_peak();
+        if (!peak_)
+            if (const auto peak = find_peak()) know_peak(*peak);
         if (!peak_) return;
         if (peak_->lag.n <= 0) return post_notice(*screen_, "nothing lags in this recording");
         seek(peak_->t_ns);
@@ -372,11 +382,13 @@ class Player : public analysis::TraceObserver {
     std::optional<LiveStacks> stacks_;  ///< if the recording has samples
     std::optional<analysis::Tee> both_;
     std::vector<recording::Position> positions_;
-    std::deque<core::Tick> pending_;    ///< read, but not shown yet
-    Batch batch_;                       ///< to be shown with the next frame
-    std::vector<std::uint64_t> shown_;  ///< times of the ticks shown since begin(), ascending
-    std::optional<recording::PeakLag> peak_;
-    std::deque<screen::Intent> typed_;  ///< not handled yet
+    std::deque<core::Tick> pending_;          ///< read, but not shown yet
+    Batch batch_;                             ///< to be shown with the next frame
+    std::vector<std::uint64_t> shown_;        ///< times of the ticks shown since begin(), ascending
+    std::optional<recording::PeakLag> peak_;  ///< nullopt: not known yet
+    recording::PeakLag highest_;              ///< of the ticks read
+    bool skipped_ = false;                    ///< a part of the file was not read
+    std::deque<screen::Intent> typed_;        ///< not handled yet
     Clock::time_point next_look_;
     std::uint64_t t_ns_ = 0;        ///< the present position
     std::uint64_t reached_ns_ = 0;  ///< time of the last tick shown
