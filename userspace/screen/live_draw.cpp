@@ -412,8 +412,9 @@ void draw_one(Grid &grid, const Area &area, const LiveState &state, const Proces
     if (!cpu && lives) who += "  " + core::printable(task->comm, state.style.utf8);
     if (!lives) who += "  has ended";
     const bool cached = cpu || (lives && task->cached);
-    const std::string what =
-        fmt::format("{} over time, {}", cached ? "what it caches" : "its net since the attach", name(state.member));
+    const Glyphs &glyph = glyphs(state.style.utf8);
+    const std::string what = fmt::format("{} {} over time, {}", utf8_of(cached ? glyph.cached : glyph.flushed),
+                                         cached ? "what it caches" : "its net since the attach", name(state.member));
     grid.put_field(area.row, area.column, area.column + area.columns,
                    fitting({{0, who}, {1, what}, {2, "Esc back"}}, area.columns), Look::Heading);
     // Its row, as in the table.
