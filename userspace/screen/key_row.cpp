@@ -87,4 +87,12 @@ Key key_of(const Click &click) {
     }
 }
 
+std::vector<Part> keys_of_help() {
+    return {{0, " q quit"}, {1, "? help"}, {1, "Esc back"}};
+}
+
+std::vector<Part> keys_of_chooser() {
+    return {{0, " space show or hide"}, {0, "Esc back"}};
+}
+
 }  // namespace rsslag::screen

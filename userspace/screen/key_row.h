@@ -12,6 +12,10 @@ namespace rsslag::screen {
 /// the key. If a part has several names, "s S sort", its text means the first.
 void draw_keys(Grid &grid, const std::vector<Part> &keys, int width, bool utf8);
 
+/// The keys while the help is shown, and while the user chooses columns.
+std::vector<Part> keys_of_help();
+std::vector<Part> keys_of_chooser();
+
 /// The key that a click of Click::What::Key means.
 Key key_of(const Click &click);
 

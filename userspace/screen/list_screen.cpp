@@ -303,7 +303,17 @@ class ListLayout {
                     width),
             Look::Faint);
         if (draw_typing(grid_, state_)) return;
+        draw_keys(grid_, keys_here(), width, state_.style.utf8);
+    }
+
+    std::vector<Part> keys_here() const {
+        if (state_.help) return keys_of_help();
+        if (state_.choices.chooser.open()) return keys_of_chooser();
         const std::string enter = glyphs(state_.style.utf8).enter;
+        if (state_.past)
+            return {{0, " q quit"},   {1, "? help"},   {1, enter + " open"}, {2, "[ ] a moment back, on"},
+                    {3, "End now"},   {4, "{ } 10 s"}, {5, "s S sort"},      {6, "/ filter"},
+                    {7, "C columns"}, {6, "v tree"}};
         std::vector<Part> keys{{0, " q quit"},   {1, "? help"},   {1, enter + " open"},
                                {2, "s S sort"},  {3, "/ filter"}, {3, "v tree"},
                                {6, "C columns"}, {5, "g grew"},   {4, "space pause"}};
@@ -325,7 +335,7 @@ class ListLayout {
             keys.push_back({state_.recording ? 2 : 8, state_.recording ? "r end of recording" : "r record"});
             if (state_.has_command && state_.command.running) keys.push_back({3, "i type to the command"});
         }
-        draw_keys(grid_, keys, width, state_.style.utf8);
+        return keys;
     }
 
     void help(const Area &area) {

@@ -29,7 +29,7 @@ std::vector<Part> keys_here(const LiveState &state, const Tick &tick) {
         return keys;
     };
     const Part pause{6, state.facts.playback && !state.facts.playback->playing ? "space play" : "space pause"};
-    if (state.help) return with({{2, "Esc back"}});
+    if (state.help) return keys_of_help();
     if (state.stacks.shown)
         return with({{2, "Esc back"},
                      {3, state.stacks.tree ? "v table" : "v tree"},

@@ -421,6 +421,8 @@ Grid TopScreen::draw(Size size) const {
                  fmt::format(" filter by name, command, user, cgroup or PID: {}_   Enter keeps it, Esc drops it",
                              core::printable(state.choices.filter, state.style.utf8)),
                  Look::Bold);
+    } else if (state.help || state.chooser.open()) {
+        draw_keys(grid, state.help ? keys_of_help() : keys_of_chooser(), width, state.style.utf8);
     } else {
         const std::string enter = glyphs(state.style.utf8).enter;
         draw_keys(grid,
