@@ -269,6 +269,18 @@ TEST_F(Keys, AClickOnTheBarOfAReplayGoesToThatTime) {
     EXPECT_FALSE(grid_of(screen).click_at(row, 40)) << "a notice has its place";
 }
 
+TEST_F(Keys, AnExecDoesNotHideThePeakOnTheBarOfAReplay) {
+    LiveScreen screen = test::family_screen({});
+    using Mark = Playback::Mark;
+    const std::uint64_t there = 30'000'000'000;
+    screen.take(Playback{20'000'000'000, 40'000'000'000, 1, true, {{there, Mark::What::Peak}}});
+    const std::string bar = grid_of(screen).row_text(kShown.rows - 3);
+    EXPECT_TRUE(test::contains(bar, "\u25B2")) << bar;
+    screen.take(
+        Playback{20'000'000'000, 40'000'000'000, 1, true, {{there, Mark::What::Peak}, {there, Mark::What::Exec}}});
+    EXPECT_EQ(grid_of(screen).row_text(kShown.rows - 3), bar);
+}
+
 TEST_F(Keys, CopyTheSelectedRow) {
     LiveScreen screen = test::family_screen({});
     press(screen, "\x01");

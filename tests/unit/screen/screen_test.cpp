@@ -657,6 +657,22 @@ TEST_F(Screens, ShowWhoRunsAProcessIfThereIsRoom) {
 }
 
 /// The rows of the table, without the selection's mark.
+TEST_F(Screens, SumUpEachMmOfTopOnce) {
+    TopTable table = test::top_table(3);
+    for (TopProcess &process : table.processes) {
+        process.total.flushed = test::members(100, 20);
+        process.total.cached = test::members(5, 0);
+    }
+    table.processes[2].total.mm = table.processes[1].total.mm;
+    TopScreen screen(milliseconds(1000), {}, TopSort::Lag);
+    screen.take(table);
+    EXPECT_TRUE(contains(screen.draw({24, 80}).text(), " They hold 1,000 kB together")) << screen.draw({24, 80}).text();
+    table.processes[0].total.moved = true;
+    screen.take(table);
+    EXPECT_TRUE(contains(screen.draw({24, 80}).text(), " They hold ~1,000 kB together"));
+    EXPECT_TRUE(contains(screen.draw({24, 80}).text(), " stat hides ~40 kB of 2 processes"));
+}
+
 std::vector<std::string> rows_of_top(const TopScreen &screen, int columns) {
     const Grid grid = screen.draw({12, columns});
     std::vector<std::string> rows;
