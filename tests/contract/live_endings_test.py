@@ -212,7 +212,8 @@ class Signals(TracingTest):
                 self.assertEqual([tick['state'] for tick in ticks], ['running'] * 2, number)
 
     def test_lines_and_csv_are_whole(self):
-        with Held('busy') as held:
+        # An emulated rsslag cannot process the records of a busy process as fast as they come.
+        with Held('few-pages' if contract.emulated() else 'busy') as held:
             for form, ending in (('lines', '\n'), ('csv', '\r\n')):
                 with Live('--format', form, '--events', '--interval', '20ms', held.pid) as trace:
                     trace.line()
